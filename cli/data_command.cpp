@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <ctime>
 #include <iostream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@
 #include "data/named_facts.hpp"
 #include "data/official.hpp"
 #include "data/png.hpp"
+#include "data/public_facts.hpp"
 #include "partitions/own_rows.hpp"
 
 namespace fedstride {
@@ -34,6 +36,7 @@ struct DataFlags {
   std::string sheet;
   std::string out;
   std::string url;
+  std::string user_column;
   Settings settings;  ///< for reading the user's own files
   ClientId client = 0;
   bool json = false;
@@ -186,7 +189,12 @@ void show(const DataFlags& flags) {
     throw usage_error("dataset is '" + name + "' and data is '" + path + "'; give only one of them");
   if (path.empty() && name.empty()) throw usage_error("'fedstride data show' needs a file or a folder, or --dataset NAME");
   if (!path.empty()) options.data = path;
-  const DataPair pair = load_dataset(path.empty() ? std::string_view(name) : kOwnFile, options);
+  const bool shows_gaps = options.read.missing == Missing::automatic;
+  if (shows_gaps) options.read.missing = Missing::mean;
+  DataPair pair = load_dataset(path.empty() ? std::string_view(name) : kOwnFile, options);
+  for (std::string& note : pair.notes)
+    if (shows_gaps && note.find("missing value") != note.npos)
+      note += " here; to train, say --missing drop, mean, zero or indicator";
   if (!sheet.empty()) write_file(sheet, contact_sheet(pair.train));
   if (flags.json) return print_json(as_json(pair));
   std::cout << one_line(path.empty() ? name : path) << ": " << counted(pair.train.size(), "training row") << ", "
@@ -210,6 +218,21 @@ void convert(const DataFlags& flags) {
   std::cout << one_line(flags.path) << ": read as " << choice_name(files.form) << ", written to " << one_line(flags.out) << "\n";
 }
 
+/// Writes the flags that say the facts of a public file.
+void constants(const DataFlags& flags) {
+  stop_on_signals();
+  ReadSettings settings = reading_settings(flags.settings);
+  settings.public_data = flags.path;
+  std::vector<std::string> words;
+  Json json = Json::object();
+  for (const auto& [name, value] : facts_as_settings(public_rows_of(settings).value())) {
+    json[name] = value;
+    words.insert(words.end(), {"--" + name, shell_quoted(value)});
+  }
+  if (flags.json) return print_json(json);
+  std::cout << joined(words, " ") << "\n";
+}
+
 void verify(const DataFlags& flags) {
   const std::string found = verify_dataset(flags.name, options_of(flags));
   if (flags.json) return print_json({{"name", flags.name}, {"found", found}});
@@ -217,10 +240,15 @@ void verify(const DataFlags& flags) {
 }
 
 void roster(const DataFlags& flags) {
-  const DataPair own = load_own_rows(flags.name, options_of(flags));
-  std::cout << roster_line(flags.client, {own.train.size(), told_hash(flags.name, options_of(flags), own.hash),
-                                          own.columns.are_named ? own.columns.inputs : std::vector<std::string>()})
-            << "\n";
+  DataOptions options = options_of(flags);
+  options.read.user_column = flags.user_column;
+  const DataPair own = load_own_rows(flags.name, options);
+  RosterLine line{.rows = own.train.size(), .data_hash = told_hash(flags.name, options, own.hash)};
+  if (own.columns.are_named) line.columns = own.columns.inputs;
+  std::map<std::uint32_t, std::uint64_t> rows_of;
+  for (const std::uint32_t user : own.train.users) ++rows_of[user];
+  for (const auto& [user, rows] : rows_of) ++line.users[rows];
+  std::cout << roster_line(flags.client, line) << "\n";
 }
 
 /// Draws "cifar-10-binary.tar.gz  [=====>    ]  52 %  88.4 of 170.1 MB" on standard error, in place.
@@ -331,16 +359,17 @@ void add_data_command(CLI::App& app) {
     } else if (!known.empty())
       add_flag(command, "NAME", flags->name, set, "a data set from 'fedstride data list'", Needed::yes);
     if (name == "verify" || name == "roster") add_data_flag(command, flags->options.data);
+    if (name == "constants") add_flag(command, "PATH", flags->path, Place::file, "a file of public rows", Needed::yes);
     if (name == "convert") {
       add_flag(command, "IN", flags->path, Place::file, "a file, or a folder with train and test files or images", Needed::yes);
       add_settings_flags(command, flags->settings, [](const KeyInfo& key) {
-        constexpr std::string_view kConverting[] = {"format", "inputs", "label", "client-column", "shape", "words"};
+        constexpr std::string_view kConverting[] = {"format", "inputs", "label", "client-column", "shape", "resize", "words"};
         return std::ranges::find(kConverting, key.name) != std::end(kConverting);
       });
     } else if (name != "get" && name != "list" && name != "forget") {
       add_reading_flags(command, flags->settings);
     }
-    if (name != "forget" && name != "convert") add_data_folder_flag(command, flags->options.data_dir);
+    if (name != "forget" && name != "convert" && name != "constants") add_data_folder_flag(command, flags->options.data_dir);
     add_json_switch(command, flags->json);
     return command;
   };
@@ -350,14 +379,21 @@ void add_data_command(CLI::App& app) {
   add_flag(add("convert", "Convert HDF5, LEAF JSON, idx, CIFAR's binary form or a folder of images to a NumPy archive.",
                "convert photographs --out photographs.npz", {}, convert),
            "--out", flags->out, Place::output, "the archive to write, readable only by you", Needed::yes);
+  add("constants",
+      "Write the flags that say what a public file has: header, label, classes, words, mean and deviation. Under --dp nothing "
+      "may "
+      "be read off protected rows with the same columns.",
+      "constants public.csv", {}, constants);
   add("list", "List all data sets and where they are.", "list", {}, list);
   add("verify", "Read a data set and check whether it is the official one.", "verify cifar10 --data-dir ~/data", known_datasets(),
       verify);
-  add_number_flag(
+  CLI::App& rostering =
       add("roster",
           "Print one client's line of the roster for a federation whose clients bring their own rows: row count and keyed hash.",
-          "roster file --client 2 --data ~/mine >> roster.jsonl", known_datasets(), roster),
-      "--client", flags->client, Valid{.low = 0, .high = 1e6}, "number of this client, counted from 0")
+          "roster file --client 2 --data ~/mine >> roster.jsonl", known_datasets(), roster);
+  add_flag(rostering, "--user-column", flags->user_column, FlagValue{.word = "NAME"},
+           "column or key that names each row's user, for --dp user: the line then has the number of users by their rows");
+  add_number_flag(rostering, "--client", flags->client, Valid{.low = 0, .high = 1e6}, "number of this client, counted from 0")
       .required();
   CLI::App& getting = add("get", "Download a data set and check its SHA-256; an interrupted download resumes.", "get cifar10",
                           downloadable_datasets(), get);

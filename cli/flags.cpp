@@ -180,6 +180,7 @@ void add_settings_flags(CLI::App& command, Settings& settings, const std::functi
                                           "--" + key.name, [store](std::int64_t count) { store(count > 0); }, help_of_key(key))),
                                       value)
                               : add_reader(command, "--" + key.name, store, value, help_of_key(key));
+    if (key.name == "data") option.join(',');  // several files
     option.group(listed ? title_of(key.question) : "");
   }
 }
@@ -235,7 +236,7 @@ void add_data_folder_flag(CLI::App& command, std::string& path) {
 }
 
 void add_data_flag(CLI::App& command, std::string& path) {
-  add_flag(command, "--data", path, Place::file, help_of_setting("data"));
+  add_flag(command, "--data", path, Place::file, help_of_setting("data")).join(',');
 }
 
 void add_reading_flags(CLI::App& command, Settings& settings) {
@@ -306,6 +307,7 @@ std::string meant_by(CLI::App& command, const std::string& word) {
 // Throws Error (usage) if the flag's value is the next flag, or if the flag was given different values.
 void check_values(CLI::App& command, CLI::Option& option) {
   const std::vector<std::string>& values = option.results();
+  if (option.get_multi_option_policy() == CLI::MultiOptionPolicy::Join) return;
   const std::string& last = values.back();
   if (last.starts_with("--") && command.get_option_no_throw(last.substr(0, last.find('='))) != nullptr)
     throw usage_error(needs_value(command, option));

@@ -374,7 +374,7 @@ ClientReport Trainer::train_with(PartState& state, const Task& task, ClientId cl
          training_.privacy->source,
          drawn_from,
          {task.round, client, plan.releases_before(first_epoch), task.releases[client], plan.round_clip(task.told)},
-         data_.clients},
+         data_.user_of_row()},
         address);
     train_epochs(pass, state, source, signals, report);
     source.report(report);

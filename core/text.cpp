@@ -157,6 +157,12 @@ std::string single_quoted(std::string_view text) {
   return quoted + "'";
 }
 
+std::string shell_quoted(const std::string& word) {
+  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,:=+@%";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+  return single_quoted(word);
+}
+
 std::string escaped(std::string_view text) {
   std::string html;
   for (const char c : clean_text(text)) {

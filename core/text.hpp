@@ -71,6 +71,8 @@ std::string shortened(const std::string& text, std::size_t most);
 
 /// The text in single quotes, for bash and zsh.
 std::string single_quoted(std::string_view text);
+/// Returns the word, quoted for a POSIX shell if necessary.
+std::string shell_quoted(const std::string& word);
 
 /// The text escaped for use in HTML and XML, between tags and in quoted attributes.
 std::string escaped(std::string_view text);

@@ -43,6 +43,7 @@ struct Dataset {
   /// no clients. Both parts of a data set have the same names.
   std::vector<std::string> client_names;
   std::vector<std::uint32_t> clients;
+  std::vector<std::uint32_t> users;  ///< each row's user, if the data name users beside clients; empty: clients are users
   /// Each row's record number in its file, from 0, if it differs from the index because a test part was held out.
   std::vector<Row> file_rows;
   /// Each row's index in the vectors above if only some rows are kept (keep_rows); empty: row r is at index r.
@@ -58,6 +59,7 @@ struct Dataset {
 
   std::size_t size() const { return labels.size(); }
   std::size_t place(Row row) const { return places.empty() ? row : places[row]; }
+  std::span<const std::uint32_t> user_of_row() const { return users.empty() ? clients : users; }
   bool is_pictures() const { return !pixels.empty(); }
   ExampleForm form() const { return {shape, classes, targets, vocabulary}; }
   /// The number of classes by which rows can be told apart; 1 unless each answer is one class.
@@ -78,6 +80,8 @@ struct DataPair {
   std::vector<std::string> facts = {};
   TableColumns columns = {};  ///< from here to `offsets`: as in Schema
   bool labels_are_names = false;
+  bool has_decimal_commas = false;  ///< a table's numbers
+  std::string numbers = {};
   std::vector<std::string> words = {};
   Missing missing = Missing::error;
   std::vector<float> fill = {};

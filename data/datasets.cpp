@@ -25,6 +25,7 @@
 #include "data/named_facts.hpp"
 #include "data/normalization.hpp"
 #include "data/official.hpp"
+#include "data/public_facts.hpp"
 #include "data/shared_datasets.hpp"
 #include "data/split.hpp"
 
@@ -68,49 +69,6 @@ void hold_out_test_part(DataPair& pair) {
   pair.notes.push_back("the file has no test set: " + std::to_string(pair.test.size()) + " of its " + counted(all, "row") +
                        (by_client ? ", about a sixth of each client's," : ", about a sixth,") +
                        " are held out for testing, the same in every run");
-}
-
-/// The unprotected rows of public_data, as the training part of a data set; nothing if no file is specified.
-std::optional<DataPair> public_rows_of(const ReadSettings& settings) {
-  if (settings.public_data.empty()) return std::nullopt;
-  ReadSettings reading;
-  reading.label = settings.label;
-  reading.client_column = settings.client_column;
-  reading.inputs = settings.inputs;
-  reading.drop_columns = settings.drop_columns;
-  reading.categories = settings.categories;
-  reading.header = settings.header;
-  reading.decimal_mark = settings.decimal_mark;
-  reading.encoding = settings.encoding;
-  reading.offsets = settings.offsets;
-  reading.missing = settings.missing == Missing::automatic ? Missing::mean : settings.missing;
-  reading.targets = settings.targets;
-  reading.class_names = settings.class_names;
-  reading.shape = settings.shape;
-  reading.kept_by_types = settings.rows_are_protected;  // public rows are stored like protected rows
-  DataPair pair = load_own_files(settings.public_data, reading, false);
-  settle_missing(pair, reading);
-  fill_in_means(pair, reading);
-  map_pictures(pair, settings.features);
-  pair.train.name = "public-data";
-  return pair;
-}
-
-/// Returns the settings, with facts that they do not specify taken from the public rows, if there are any.
-ReadSettings with_public_facts(ReadSettings settings, const std::optional<DataPair>& from) {
-  if (!from) return settings;
-  const Dataset& rows = from->train;
-  if (settings.categories.empty()) settings.categories = categories_text(from->columns.categories);
-  if (settings.classes == 0 && settings.class_names.empty() &&
-      (rows.targets == Targets::classes || rows.targets == Targets::positions)) {
-    if (rows.class_names.empty())
-      settings.classes = rows.classes;
-    else
-      settings.class_names = joined(rows.class_names, ",");
-  }
-  if (settings.vocabulary == 0) settings.vocabulary = rows.vocabulary;
-  if (settings.targets == TargetsAre::automatic) settings.targets = make_choice<TargetsAre>("targets", choice_name(rows.targets));
-  return settings;
 }
 
 /// Adds a note on the source of mean and deviation, unless they were specified.
@@ -261,7 +219,8 @@ DataPair read_dataset(std::string_view name, const DataOptions& options) {
   if (source.read && known.read.normalize == Normalize::automatic && !known.read.keeps_constants && !pair.train.mean.empty())
     note_normalization(pair);
   finish(pair, name);
-  const std::uint64_t replaced = make_valid(pair.train, known.read) + make_valid(pair.test, known.read);
+  const std::uint64_t replaced =
+      make_valid(pair.train, known.read, pair.columns) + make_valid(pair.test, known.read, pair.columns);
   if (replaced > 0)
     pair.notes.push_back(counted(replaced, "value") +
                          " of examples and labels outside the named range or classes, or not finite, " +
@@ -451,7 +410,12 @@ void fit(Dataset& rows, const Schema& schema, const ReadSettings& settings) {
   rows.vocabulary = wanted.vocabulary;
   rows.mean = schema.mean;
   rows.deviation = schema.deviation;
-  make_valid(rows, settings);
+  if (!settings.rows_are_protected && !schema.fill.empty()) {
+    std::vector<float>& inputs = rows.features.edit();
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (std::isnan(inputs[i])) inputs[i] = schema.fill.at(i % schema.fill.size());
+  }
+  make_valid(rows, settings, schema.columns);
 }
 
 std::string content_hash(const Dataset& train, const Dataset& test) {
@@ -462,11 +426,12 @@ std::string content_hash(const Dataset& train, const Dataset& test) {
     hash.values(std::span<const Label>(part->labels));
     hash.values(std::span<const std::uint8_t>(part->pixels));
     hash.values(std::span<const float>(part->features));
-    if (part->targets == Targets::classes && part->vocabulary == 0 && part->clients.empty()) continue;
+    if (part->targets == Targets::classes && part->vocabulary == 0 && part->user_of_row().empty()) continue;
     hash.text(choice_name(part->targets)).value(static_cast<std::int32_t>(part->vocabulary));
     hash.values(std::span<const std::uint16_t>(part->tokens)).values(std::span<const Label>(part->position_labels));
     hash.values(std::span<const float>(part->values)).values(std::span<const std::uint32_t>(part->clients));
     for (const std::string& name : part->client_names) hash.text(name);
+    if (!part->users.empty()) hash.text("users").values(std::span<const std::uint32_t>(part->users));
   }
   return hash.hex();
 }

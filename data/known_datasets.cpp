@@ -87,7 +87,7 @@ DataPair load_covertype(const fs::path& folder) {
   const ReadSettings settings{.targets = TargetsAre::classes, .class_names = "1,2,3,4,5,6,7"};
   return published_in(folder, settings, std::move(known), [&](Assembly& both) {
     both.shared.columns = kColumns + 1;
-    read_csv(plain_or_gzipped(folder, "covtype.data"), settings, both, false);
+    read_csv(std::vector{TableFile{plain_or_gzipped(folder, "covtype.data")}}, settings, both, false);
   });
 }
 

@@ -9,8 +9,8 @@ namespace fedstride {
 //   error      the file is refused when it is read, with an error that names the place of the first missing input
 //   drop       rows with a missing input are omitted, as if they were not in the file
 //   zero       0
-//   mean       the mean of the column (or channel) over the training rows that have a value; if rows are protected or
-//              supplied by clients, the normalization's mean, so no other row is read
+//   mean       the mean of the column (or channel) over the training rows that have a value, which the schema keeps (Schema::
+//              fill), also for rows that clients supply; if rows are protected, the normalization's mean
 //   indicator  as mean; in addition, a 0/1 column for each number column, after all others: 1 where the number was missing
 
 /// Drops rows, fills in zeros or adds columns in both parts, as the settings require. Throws Error (failure) if no training row

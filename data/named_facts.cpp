@@ -10,13 +10,37 @@
 
 namespace fedstride {
 
-std::vector<float> named_numbers(std::string_view setting, const std::string& text) {
+std::vector<std::string_view> pieces_by_column(std::string_view setting, std::string_view text,
+                                               std::span<const std::string> columns, std::string_view form) {
+  std::vector<std::string_view> pieces = split(text, ',');
+  if (text.find('=') == text.npos) return pieces;
+  std::vector<std::string_view> ordered(columns.size());
+  for (const std::string_view piece : pieces) {
+    const std::size_t equals = std::min(piece.rfind('='), piece.size());
+    const std::string_view name = trimmed(piece.substr(0, equals));
+    const auto column = static_cast<std::size_t>(std::ranges::find(columns, name) - columns.begin());
+    if (equals == piece.size() || column == columns.size() || !ordered[column].empty())
+      throw usage_error(std::string(setting) + " has '" + std::string(trimmed(piece)) + "'; valid: COLUMN=" + std::string(form) +
+                        ", separated by commas, once for each column of numbers" +
+                        (columns.empty() ? ", but these data have none with a name" : ": " + joined(columns)));
+    ordered[column] = trimmed(piece.substr(equals + 1));
+  }
+  std::vector<std::string> others;
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    if (ordered[i].empty()) others.push_back(columns[i] + "=" + std::string(form));
+  if (!others.empty())
+    throw usage_error(std::string(setting) + " is '" + std::string(text) + "'; it must name every column of numbers, also " +
+                      joined(others, ","));
+  return ordered;
+}
+
+std::vector<float> named_numbers(std::string_view setting, const std::string& text, std::span<const std::string> columns) {
   std::vector<float> numbers;
-  for (const std::string_view piece : split(text, ',')) {
+  for (const std::string_view piece : pieces_by_column(setting, text, columns, "NUMBER")) {
     double number = 0;
     if (!parse_number(trimmed(piece), number) || !std::isfinite(static_cast<float>(number)))
       throw usage_error(std::string(setting) + " has '" + std::string(trimmed(piece)) +
-                        "'; valid: finite numbers, separated by commas");
+                        "'; valid: finite numbers, separated by commas, or COLUMN=NUMBER for every column of numbers");
     numbers.push_back(static_cast<float>(number));
   }
   return numbers;
@@ -109,12 +133,24 @@ Shape named_shape(const std::string& text) {
   return {sizes[0], sizes[1], sizes.size() == 3 ? sizes[2] : 1};
 }
 
-std::optional<ValueRange> named_range(const ReadSettings& settings) {
-  if (settings.range.empty()) return std::nullopt;
-  const std::vector<float> bounds = named_numbers("range", settings.range);
-  if (bounds.size() != 2 || !(bounds[0] < bounds[1]) || !std::isnormal((bounds[1] - bounds[0]) / 2))
-    throw usage_error("range is '" + settings.range + "'; valid: two numbers, the lower first, such as 0,1");
-  return ValueRange{bounds[0], bounds[1]};
+std::vector<ValueRange> named_ranges(const ReadSettings& settings, std::span<const std::string> columns) {
+  std::vector<ValueRange> ranges;
+  if (settings.range.empty()) return ranges;
+  std::vector<std::string> pieces{settings.range};  // two numbers each
+  if (settings.range.find('=') != settings.range.npos) {
+    const auto by_column = pieces_by_column("range", settings.range, columns, "LOW..HIGH");
+    pieces.assign(by_column.begin(), by_column.end());
+    for (std::string& piece : pieces)
+      if (const std::size_t dots = piece.find(".."); dots != piece.npos) piece.replace(dots, 2, ",");
+  }
+  for (const std::string& piece : pieces) {
+    const std::vector<float> bounds = named_numbers("range", piece);
+    if (bounds.size() != 2 || !(bounds[0] < bounds[1]) || !std::isnormal((bounds[1] - bounds[0]) / 2))
+      throw usage_error("range is '" + settings.range +
+                        "'; valid: two numbers, the lower first, such as 0,1, or by column, such as age=20..90,chol=100..600");
+    ranges.push_back({bounds[0], bounds[1]});
+  }
+  return ranges;
 }
 
 std::optional<MomentBounds> named_moment_bounds(const ReadSettings& settings) {

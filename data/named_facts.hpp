@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,8 +12,14 @@
 
 namespace fedstride {
 
-/// Parses comma-separated numbers from a setting. Throws Error (usage) naming the setting if it contains anything else.
-std::vector<float> named_numbers(std::string_view setting, const std::string& text);
+/// The pieces of a setting that are separated by commas. If it names columns, "age=55,chol=240", it must name all of `columns`, and
+/// the pieces after '=' are in their order. Throws Error (usage), with the columns that have none; `form` is that of a piece.
+std::vector<std::string_view> pieces_by_column(std::string_view setting, std::string_view text,
+                                               std::span<const std::string> columns, std::string_view form);
+
+/// Parses comma-separated numbers from a setting, which may name a table's columns. Throws Error (usage) naming the setting if it
+/// contains anything else.
+std::vector<float> named_numbers(std::string_view setting, const std::string& text, std::span<const std::string> columns = {});
 
 /// The names in the class_names setting, in order. Throws Error (usage) for an empty or repeated name.
 std::vector<std::string> named_classes(const std::string& text);
@@ -39,13 +46,14 @@ std::string auto_note(std::string_view setting, const std::string& what, std::st
 /// A shape from a setting: "28x28x1", "28x28" or "784". Throws Error (usage).
 Shape named_shape(const std::string& text);
 
-/// The bounds in the range setting; nothing if it is empty. Throws Error (usage) unless they are two finite numbers, the
-/// first below the second.
+/// The bounds in the range setting: a pair for all inputs ("0,1") or for each of a table's columns of numbers
+/// ("age=20..90,chol=100..600"); none if it is empty. Throws Error (usage) unless they are finite numbers, the first of a pair
+/// below the second.
 struct ValueRange {
   float low = 0;
   float high = 1;
 };
-std::optional<ValueRange> named_range(const ReadSettings& settings);
+std::vector<ValueRange> named_ranges(const ReadSettings& settings, std::span<const std::string> columns);
 
 /// The bounds in the normalize-clip setting; nothing if it is empty. Throws Error (usage) unless they are two numbers above 0.
 struct MomentBounds {

@@ -98,8 +98,9 @@ void take_given(DataPair& pair, const ReadSettings& settings) {
   if (settings.mean.empty() || settings.deviation.empty())
     throw usage_error(std::string(settings.mean.empty() ? "mean" : "deviation") +
                       " is missing; mean and deviation go together (--mean 0.5 --deviation 0.25)");
-  pair.train.mean = for_channels(named_numbers("mean", settings.mean), "mean", pair.train);
-  pair.train.deviation = for_channels(named_numbers("deviation", settings.deviation), "deviation", pair.train);
+  const std::vector<std::string> columns = number_columns(pair.columns);
+  pair.train.mean = for_channels(named_numbers("mean", settings.mean, columns), "mean", pair.train);
+  pair.train.deviation = for_channels(named_numbers("deviation", settings.deviation, columns), "deviation", pair.train);
   for (const float deviation : pair.train.deviation)
     if (!is_deviation(deviation)) throw usage_error("deviation has " + number_text(deviation) + "; it must be a number above 0");
   keep_binary_columns(pair.train);
@@ -107,18 +108,23 @@ void take_given(DataPair& pair, const ReadSettings& settings) {
 }
 
 void take_range(DataPair& pair, const ReadSettings& settings) {
-  const std::optional<ValueRange> named = named_range(settings);
-  if (!named && !pair.train.is_pictures())
+  std::vector<ValueRange> ranges = named_ranges(settings, number_columns(pair.columns));
+  if (ranges.empty() && !pair.train.is_pictures())
     throw usage_error("data set '" + pair.train.name + "' has numeric inputs, and nothing public says how to normalize them" +
                       (settings.rows_are_protected ? " (under dp nothing is inferred from the rows)" : "") +
                       "; give --range LOW,HIGH, or --mean and --deviation, or --public-data FILE");
   // The default, [0, 1], is the range of pixel values / 255.
-  const ValueRange range = named.value_or(ValueRange{});
-  const auto channels = static_cast<std::size_t>(pair.train.shape.channels);
-  pair.train.mean.assign(channels, (range.low + range.high) / 2);
-  pair.train.deviation.assign(channels, (range.high - range.low) / 2);
+  ranges.resize(std::max<std::size_t>(1, ranges.size()));
+  std::vector<float> middles, halves;
+  for (const ValueRange& range : ranges) {
+    middles.push_back((range.low + range.high) / 2);
+    halves.push_back((range.high - range.low) / 2);
+  }
+  pair.train.mean = for_channels(std::move(middles), "range", pair.train);
+  pair.train.deviation = for_channels(std::move(halves), "range", pair.train);
   keep_binary_columns(pair.train);
-  say_normalization(pair, named ? "of the range " + settings.range + ", named" : "of the range of 8-bit numbers");
+  say_normalization(pair,
+                    !settings.range.empty() ? "of the range " + settings.range + ", named" : "of the range of 8-bit numbers");
 }
 
 void take_none(DataPair& pair, const std::string& source) {
@@ -288,16 +294,21 @@ void normalize_by_client(DataPair& pair) {
   }
 }
 
-std::uint64_t make_valid(Dataset& data, const ReadSettings& settings) {
-  const std::optional<ValueRange> range = named_range(settings);
+std::uint64_t make_valid(Dataset& data, const ReadSettings& settings, const TableColumns& columns) {
+  const std::vector<ValueRange> ranges = named_ranges(settings, number_columns(columns));
   std::uint64_t replaced = 0;
   const bool fills_in = settings.missing_rule() == Missing::mean || settings.missing_rule() == Missing::indicator;
-  if (!data.features.empty() && (range || settings.rows_are_protected || fills_in)) {
+  if (!data.features.empty() && (!ranges.empty() || settings.rows_are_protected || fills_in)) {
     const Borrowable<float>& features = data.features;
     const auto channels = static_cast<std::size_t>(data.shape.channels);
     const std::size_t in_range = normalized_channels(data);
+    const auto range_of = [&](std::size_t i) {
+      const std::size_t channel = i % channels;
+      return ranges.empty() || channel >= in_range ? nullptr : &ranges[ranges.size() == 1 ? 0 : channel];
+    };
     const auto valid = [&](float value, std::size_t i) {
-      return std::isfinite(value) && (!range || i % channels >= in_range || (value >= range->low && value <= range->high));
+      const ValueRange* range = range_of(i);
+      return std::isfinite(value) && (range == nullptr || (value >= range->low && value <= range->high));
     };
     bool all_valid = true;
     for (std::size_t i = 0; all_valid && i < features.size(); ++i) all_valid = valid(features[i], i);
@@ -306,7 +317,8 @@ std::uint64_t make_valid(Dataset& data, const ReadSettings& settings) {
       for (std::size_t i = 0; i < own.size(); ++i) {
         if (valid(own[i], i)) continue;
         ++replaced;
-        own[i] = range && !std::isnan(own[i]) ? std::clamp(own[i], range->low, range->high) : data.mean[i % data.mean.size()];
+        const ValueRange* range = std::isnan(own[i]) ? nullptr : range_of(i);
+        own[i] = range != nullptr ? std::clamp(own[i], range->low, range->high) : data.mean[i % data.mean.size()];
       }
     }
   }

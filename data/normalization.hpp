@@ -37,9 +37,9 @@ void check_normalization(const ExampleForm& form, std::span<const float> mean, s
 /// training rows. A constant column or channel gets deviation 1; 0/1 columns get mean 0 and deviation 1. Tokens have neither.
 void standardize(Dataset& train);
 
-/// Clips inputs to the specified range. A remaining missing input becomes its column's or channel's mean. If rows are protected,
+/// Clips inputs to the specified range, or to that of their column of `columns`. A remaining missing input becomes its column's or channel's mean. If rows are protected,
 /// so does any other input that is not finite; a label without a class becomes class 0 (at a position: kNoLabel), and a token
 /// outside the vocabulary becomes token 0. Other rows do not affect this. Returns the number of values replaced.
-std::uint64_t make_valid(Dataset& data, const ReadSettings& settings);
+std::uint64_t make_valid(Dataset& data, const ReadSettings& settings, const TableColumns& columns);
 
 }  // namespace fedstride

@@ -13,6 +13,14 @@
 
 namespace fedstride {
 
+std::vector<std::string> number_columns(const TableColumns& columns) {
+  std::vector<std::string> numbers;
+  for (const std::string& name : columns.inputs)
+    if (std::ranges::find(columns.categories, name, &NamedCategories::column) == columns.categories.end())
+      numbers.push_back(name);
+  return numbers;
+}
+
 Schema schema_of(const DataPair& pair) {
   const Dataset& train = pair.train;
   return {.form = train.form(),
@@ -21,6 +29,7 @@ Schema schema_of(const DataPair& pair) {
           .labels_are_names = pair.labels_are_names,
           .features = pair.features,
           .offsets = pair.offsets,
+          .numbers = pair.numbers,
           .words = pair.words,
           .missing = pair.missing,
           .fill = pair.fill,
@@ -79,6 +88,11 @@ ReadSettings read_through(ReadSettings settings) {
   if (settings.features.empty()) settings.features = schema.features;
   if (settings.shape.empty() && form.vocabulary == 0 && schema.features.empty() && form.shape.height * form.shape.width > 1)
     settings.shape = form.shape.text();
+  if (settings.numbers.empty() && !settings.dates && !schema.numbers.empty()) {
+    settings.numbers = schema.numbers;
+    settings.dates = schema.numbers.ends_with(kDates);
+    if (settings.dates) settings.numbers.resize(schema.numbers.size() - std::min(schema.numbers.size(), kDates.size() + 1));
+  }
   settings.finds_offsets = false;
   if (settings.offsets.empty()) settings.offsets = schema.offsets;
   if (settings.missing == Missing::automatic && !settings.rows_are_protected) settings.missing = schema.missing;

@@ -35,6 +35,9 @@ struct TableColumns {
                  Term{"answers", &TableColumns::answers}, Term{"categories", &TableColumns::categories}};
 };
 
+/// The inputs that are numbers, not words, in the order of their channels.
+std::vector<std::string> number_columns(const TableColumns& columns);
+
 /// The mean and deviation that normalize a natural client's inputs.
 struct ClientMoments {
   std::string client = {};
@@ -57,6 +60,7 @@ struct Schema {
   bool labels_are_names = false;          ///< a label is the name of its class; otherwise its number
   std::string features = {};              ///< the map that computes inputs from images (data/features/); empty: none
   std::string offsets = {};               ///< subtracted from columns before they are stored (ReadSettings::offsets)
+  std::string numbers = {};               ///< forms of a table's numbers (ReadSettings::numbers), and "dates" if they are read
   std::vector<std::string> words = {};    ///< of sentences, in the order of their tokens
   Missing missing = Missing::error;
   std::vector<float> fill = {};  ///< replaces missing values, by column; empty: the mean below
@@ -72,6 +76,7 @@ struct Schema {
                                             Term{"labels_are_names", &Schema::labels_are_names},
                                             Term{"features", &Schema::features},
                                             Term{"offsets", &Schema::offsets},
+                                            Term{"numbers", &Schema::numbers},
                                             Term{"words", &Schema::words},
                                             Term{"missing", &Schema::missing},
                                             Term{"fill", &Schema::fill},
@@ -80,6 +85,9 @@ struct Schema {
                                             Term{"normalized_by", &Schema::normalized_by},
                                             Term{"client_moments", &Schema::client_moments}};
 };
+
+/// How Schema::numbers ends if dates are numbers.
+inline constexpr std::string_view kDates = "dates";
 
 /// The schema used to read these data.
 Schema schema_of(const DataPair& pair);

@@ -14,7 +14,7 @@ namespace fedstride {
 namespace {
 
 /// Calls use(list, values per row, pointer to the list's member) for every list of a data set's examples and answers except
-/// `clients`, which a reduced set keeps for every row (keep_rows).
+/// `clients` and `users`, which a reduced set keeps for every row (keep_rows).
 void for_each_list(auto& data, auto use) {
   const std::size_t size = data.shape.size(), answers = data.form().answers();
   use(data.labels, 1, &Dataset::labels);
@@ -77,6 +77,7 @@ Dataset with_rows(const Dataset& data, std::span<const Row> rows) {
   some.binary_columns = data.binary_columns;
   for_each_list(data, [&](const auto& values, std::size_t width, auto member) { some.*member = taken(values, width, rows); });
   some.clients = taken(data.clients, 1, rows);
+  some.users = taken(data.users, 1, rows);
   some.file_rows.assign(rows.begin(), rows.end());
   return some;
 }
@@ -84,6 +85,7 @@ Dataset with_rows(const Dataset& data, std::span<const Row> rows) {
 void keep_only(Dataset& data, std::span<const Row> rows) {
   for_each_list(data, [&](auto& values, std::size_t width, auto) { keep(values, width, rows); });
   keep(data.clients, 1, rows);
+  keep(data.users, 1, rows);
   data.file_rows.assign(rows.begin(), rows.end());
 }
 

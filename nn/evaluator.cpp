@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -99,6 +100,12 @@ std::vector<float> Evaluator::scores(const Vector& weights, ForEachPiece for_eac
   std::vector<float> scores(rows_.size() * static_cast<std::size_t>(data_.classes));
   outcomes_of(blocks_of(0, blocks()), networks_, model_, data_, weights, for_each_piece, &scores);
   return scores;
+}
+
+Metrics Evaluator::metrics(const Vector& weights, ForEachPiece for_each_piece) {
+  if (data_.targets == Targets::positions) return {};
+  const std::vector<float> all = scores(weights, for_each_piece);
+  return std::ranges::all_of(all, [](float score) { return std::isfinite(score); }) ? metrics_of(data_, rows_, all) : Metrics{};
 }
 
 EvaluatedBlocks Evaluator::evaluate_blocks(const Vector& weights, std::size_t first, std::size_t last,

@@ -9,6 +9,7 @@
 #include "data/batch.hpp"
 #include "data/dataset.hpp"
 #include "nn/evaluation.hpp"
+#include "nn/metrics.hpp"
 #include "nn/network.hpp"
 
 namespace fedstride {
@@ -64,6 +65,10 @@ class Evaluator {
 
   /// The model's scores of the rows, one after another: of each class, value or flag.
   std::vector<float> scores(const Vector& weights, ForEachPiece for_each_piece = serially);
+
+  /// The metrics of these scores; empty if some are infinite or NaN, and for positions, each of which has scores of a whole
+  /// vocabulary.
+  Metrics metrics(const Vector& weights, ForEachPiece for_each_piece = serially);
 
   /// For several processes that evaluate together: blocks() returns the number of blocks, evaluate_blocks() evaluates [first,
   /// last).

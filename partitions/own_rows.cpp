@@ -27,8 +27,11 @@ ClientRows OwnRows::assign(const PartitionInput& /*input*/) const {
 }
 
 std::string roster_line(std::uint32_t client, const RosterLine& line) {
+  Json users = Json::object();
+  for (const auto& [rows, count] : line.users) users[std::to_string(rows)] = count;
   return R"({"client": )" + std::to_string(client) + R"(, "rows": )" + std::to_string(line.rows) + R"(, "data": ")" +
-         line.data_hash + '"' + (line.columns.empty() ? "" : R"(, "columns": )" + dump_json(Json(line.columns))) + '}';
+         line.data_hash + '"' + (line.columns.empty() ? "" : R"(, "columns": )" + dump_json(Json(line.columns))) +
+         (line.users.empty() ? "" : R"(, "users": )" + dump_json(users)) + '}';
 }
 
 std::vector<RosterLine> read_roster(const std::string& path, int clients) {
@@ -63,6 +66,20 @@ std::vector<RosterLine> read_roster(const std::string& path, int clients) {
         if (!name.is_string()) throw wrong("columns is not a list of names");
         roster[client].columns.push_back(one_line(name.text()));
       }
+    }
+    if (const auto users = entry.find("users"); users != entry.end()) {
+      std::uint64_t held = 0;
+      for (const auto& [own, count] : users->is_object() ? users->items() : Json::object().items()) {
+        std::uint64_t each = 0;
+        const bool is_count = parse_number(own, each) && each >= 1 && each <= rows && count.is_number_unsigned();
+        const std::uint64_t many = is_count ? count.get<std::uint64_t>() : 0;
+        if (many < 1 || many > rows || held > rows)
+          throw wrong("users must be numbers of users by their number of rows, such as {\"2\": 40}");
+        roster[client].users[each] = many;
+        held += each * many;
+      }
+      if (held != rows)
+        throw wrong("its users have " + std::to_string(held) + " rows together, but rows is " + std::to_string(rows));
     }
     ++found;
   }

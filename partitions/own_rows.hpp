@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -32,9 +33,11 @@ struct RosterLine {
   std::uint64_t rows = 0;
   std::string data_hash;                  ///< hash of its rows (load_own_rows)
   std::vector<std::string> columns = {};  ///< the names of a table's inputs, if it has a header
+  /// How many of its users have each number of rows, if the rows name users; public like the number of rows.
+  std::map<std::uint64_t, std::uint64_t> users = {};
 };
 
-/// One line of a roster: {"client": 2, "rows": 834, "data": "9f86...", "columns": ["age", "height"]}.
+/// One line of a roster: {"client": 2, "rows": 834, "data": "9f86...", "columns": ["age", "height"], "users": {"2": 417}}.
 std::string roster_line(std::uint32_t client, const RosterLine& line);
 
 /// Reads a roster: one line per client, in any order; empty lines are ignored. The result is indexed by client. Throws Error:

@@ -11,6 +11,7 @@
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "data/datasets.hpp"
+#include "data/files/convert.hpp"
 #include "data/files/readers.hpp"
 #include "data/kept_objects.hpp"
 #include "python/guard.hpp"
@@ -112,6 +113,31 @@ py::list partition(const py::dict& keywords, const std::string& config, const py
 
 }  // namespace
 
+namespace {
+
+/// Reads frames, which Python has written as tables, by the rules for a user's own tables.
+DataPair read_tables(const std::map<std::string, Array>& held, const ReadSettings& given) {
+  ReadSettings settings = given;
+  settings.header = Header::yes;
+  const auto take = [&](const char* key, std::string& setting) {
+    if (const auto found = held.find(key); found != held.end() && setting.empty()) setting = found->second.text(0);
+  };
+  take("label", settings.label);
+  take("client_column", settings.client_column);
+  Assembly both("data", "the test part of data", settings);
+  both.shared.needs_constants = settings.rows_are_protected && !settings.schema;
+  for (const bool as_test : {false, true}) {
+    const auto table = held.find(as_test ? "table_test" : "table");
+    if (table == held.end()) continue;
+    const Converted file = in_memory({std::as_const(table->second.bytes).data(), table->second.bytes.size()});
+    read_csv(std::vector{TableFile{.path = file.path, .name = as_test ? "the test part of data" : "data"}}, settings, both,
+             as_test);
+  }
+  return both.finish(false);
+}
+
+}  // namespace
+
 Bringer bringer_of(const py::object& arrays) {
   if (arrays.is_none()) return {};
   std::map<std::string, Array> held;
@@ -124,6 +150,10 @@ Bringer bringer_of(const py::object& arrays) {
     if (settings.format != FileForm::automatic)
       throw usage_error("format is '" + std::string(choice_name(settings.format)) +
                         "'; it cannot be combined with data that are arrays");
+    if (!settings.test.empty())
+      throw usage_error("test-data is '" + settings.test +
+                        "'; the test part of arrays is x_test and y_test, of frames (train, test)");
+    if (held.contains("table")) return read_tables(held, settings);
     const std::vector<std::string> keys = npz_keys(settings);
     for (const auto& [key, array] : held)
       if (std::ranges::find(keys, key) == keys.end()) throw usage_error("data: " + unknown_name("key", key, keys));

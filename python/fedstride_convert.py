@@ -16,21 +16,31 @@ import csv
 import functools
 import gzip
 import importlib
+import itertools
 import json
+import logging
 import os
 import re
 import resource
+import signal
 import stat
 import sys
 import time
 import types
+import warnings
 import zipfile
 
 AT_ONCE = 1 << 22  # bytes written at once
 ALWAYS_UNPACKED, MAX_UNPACKING = 64 << 20, 256  # as in data/input_file.hpp
+MAX_WRITTEN = 8  # times what may be unpacked: a number takes more bytes than its text, and each row has its client's name
 ALWAYS_IN_MEMORY, MAX_IN_MEMORY = 2 << 30, 16  # the process may use so many bytes, and so many times the size of the data
 MAX_NAME = 1000  # bytes of a client's or a label's name
-MAX_PICTURE_BYTES, MAX_PIXELS = 64 << 20, 1 << 24
+ALWAYS_SECONDS, SECONDS_A_MEGABYTE = 60, 60  # of processor time that the process may use, and more for each megabyte of data
+MAX_PICTURE_BYTES, MAX_PIXELS, MAX_SCANS = 64 << 20, 1 << 24, 200  # scans of a JPEG file: each goes over all pixels
+MAX_COLUMNS = 1 << 18  # of a table
+ALWAYS_CHUNKS, BYTES_A_CHUNK = 1 << 16, 8  # of an HDF5 dataset: this many chunks, and one more for every 8 bytes of its file
+ALWAYS_IN_WORKBOOK, MAX_IN_WORKBOOK, MAX_SHEETS = 4 << 20, 64, 100  # as for what is unpacked; XML takes longer to read
+ALWAYS_NESTED = 1 << 20  # lists and objects in JSON, and one more for each byte of the file
 PICTURE_FORMATS, PICTURE_KINDS = ("PNG", "JPEG", "BMP", "TIFF", "WEBP", "PPM"), "PNG, JPEG, BMP, TIFF, WebP, PPM"
 PICTURE_ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp", ".ppm", ".pgm")
 MAX_WHOLE = 9e15  # larger whole numbers are indistinguishable from their neighbors as floating-point numbers
@@ -43,6 +53,10 @@ class Refused(Exception):
     def __init__(self, message, code=1):
         super().__init__(message)
         self.code = code
+
+
+class Late(BaseException):
+    """The processor time is used up. No handler of errors in data takes it for one."""
 
 
 def needed(module, package):
@@ -89,6 +103,19 @@ class Bar:
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
+def sizes_of(options):
+    """The width and height to which images are resized; () if they are not."""
+    text = getattr(options, "resize", "")
+    if not text:
+        return ()
+    found = re.fullmatch(r"([1-9][0-9]{0,7})x([1-9][0-9]{0,7})", text)
+    if not found or int(found[1]) * int(found[2]) > MAX_PIXELS:
+        raise Refused(f"resize is '{shown(text)}'; valid: WIDTHxHEIGHT in pixels, such as 32x32, at most {MAX_PIXELS} in all", 2)
+    if options.format != "pictures":
+        raise Refused(f"resize is '{text}', but '{options.train[0]}' is no folder of images; leave the setting out", 2)
+    return int(found[1]), int(found[2])
+
+
 class Archive:
     """The archive to write. An array is a list of pieces of rows: NumPy's, or what has their shape and dtype and reads rows
     when it is sliced, so that only LEAF's numbers and texts are in memory as a whole."""
@@ -99,27 +126,36 @@ class Archive:
         self.bar = Bar("converting " + shown(os.path.basename(self.source)))
         self.arrays = collections.defaultdict(list)
         self.like, self.remarks = None, collections.Counter()  # the last Pictures; what was done to how many of them
-        self.packed = self.unpacked = 0  # bytes of pictures
+        self.resize, self.resized = sizes_of(options), []  # width and height; those of images before they were resized
+        self.packed = sum(os.path.getsize(file) for file in options.train + options.test if os.path.isfile(file))
+        self.unpacked = self.decoded = 0  # bytes of pictures
         self.table = None  # rows of text to write as CSV in place of an archive
 
     def add_table(self, who, kind, header, rows):
         """Takes a table of texts, numbers and None. The program must read CSV (`tables`), which has no test part."""
         if not getattr(self.options, "tables", False) or len(self.options.train + self.options.test) > 1:
             raise Refused(f"{who} is {kind}; it must be written as CSV first, with pandas by to_csv(..., index=False)")
-        for number, row in enumerate(rows):
+        if len(header) > MAX_COLUMNS:
+            raise Refused(f"{who} has {len(header)} columns; valid: at most {MAX_COLUMNS}")
+        self.table, size = [], 0
+        for number, row in enumerate(itertools.chain([header], rows), -1):
             if len(row) != len(header) or any(isinstance(one, (list, dict)) for one in row):
                 raise Refused(f"{who}, record {number} (counted from 0): it must have {len(header)} numbers or texts")
-        self.table = [[int(one) if isinstance(one, bool) else "" if one is None else one for one in row]
-                      for row in [header, *rows]]
+            self.table.append([int(one) if isinstance(one, bool) else "" if one is None else one for one in row])
+            size += sum(1 + len(one) if isinstance(one, str) else 8 for one in self.table[-1])
+            self.check_size(size)
+
+    def check_size(self, size, times=1):
+        """Raises Refused if the size in bytes exceeds that many times what files of this size may unpack to."""
+        most = times * (ALWAYS_UNPACKED + MAX_UNPACKING * self.packed)
+        if size > most:
+            raise Refused(f"'{self.source}' unpacks to {size} bytes; files of {self.packed} bytes may hold at most {most}")
 
     def check_unpacked(self, rows, files):
-        """Counts the bytes of these rows before they are read. Raises Refused if they are too many for the files' size."""
+        """Counts the bytes of these rows of pictures before they are read."""
         self.unpacked += rows.dtype.itemsize * int(np.prod(rows.shape, dtype=object))
         self.packed += sum(os.path.getsize(file) for file in files if os.path.isfile(file))
-        most = ALWAYS_UNPACKED + MAX_UNPACKING * self.packed
-        if self.unpacked > most:
-            raise Refused(f"'{self.source}' unpacks to {self.unpacked} bytes; files of {self.packed} bytes may hold at most"
-                          f" {most}")
+        self.check_size(self.unpacked)
 
     def add(self, x, y, client=None, as_test=False):
         """Adds rows: examples, answers and the client that they belong to."""
@@ -139,12 +175,19 @@ class Archive:
         if self.table:
             with open(self.options.out, "w", newline="", encoding="utf-8", errors="replace") as file:
                 return csv.writer(file).writerows(self.table)
-        pieces = [piece for pieces in self.arrays.values() for piece in pieces]
-        self.done, self.total = 0, sum(piece.dtype.itemsize * int(np.prod(piece.shape)) for piece in pieces)
+        self.done = self.total = 0
+        for name, pieces in self.arrays.items():
+            dtype, each = self.common(name, pieces)
+            self.total += dtype.itemsize * int(np.prod([sum(map(len, pieces)), *each], dtype=object))
+        self.check_size(self.total, MAX_WRITTEN)
         with open(self.options.out, "wb") as file, zipfile.ZipFile(file, "w") as archive:
             for name in list(self.arrays):
                 self.write_array(archive, name)
             # Remarks are counted while rows are read.
+            if self.resized:
+                (width, height), ranges = self.resize, [f"{min(one)} to {max(one)}" for one in zip(*self.resized)]
+                self.remarks[f"resized to {width}x{height} from widths of {ranges[0]} and heights of {ranges[1]}, bilinear as by"
+                             " Pillow"] = len(self.resized)
             self.notes += [f"{counted(count, 'image')}: {text}" for text, count in self.remarks.items()]
             if self.notes:
                 self.state(notes=self.notes)
@@ -291,6 +334,7 @@ class Hdf5:
         self.h5py = needed("h5py", "python3-h5py")
         self.name, self.archive, self.as_test, self.options = f"'{path}'", archive, as_test, archive.options
         self.most = self.left = most_unpacked(path)
+        self.most_chunks = ALWAYS_CHUNKS + os.path.getsize(path) // BYTES_A_CHUNK
         try:
             self.file = self.h5py.File(path, "r", locking=False)
         except OSError:
@@ -318,6 +362,11 @@ class Hdf5:
             wrong = "it has no dimensions or more than 4, the first of which counts the examples"
         elif size > self.left or (size and not data.id.get_storage_size()):
             wrong = f"it claims {size} bytes; the file has none of them, or may still hold no more than {self.left}"
+        elif data.chunks and (each := data.dtype.itemsize * int(np.prod(data.chunks, dtype=object))) > self.most:
+            wrong = f"it claims {each} bytes for a chunk; the file may hold no more than {self.most}"
+        elif data.chunks and (count := int(np.prod([-(-size // one) for size, one in zip(data.shape, data.chunks)],
+                                                   dtype=object))) > self.most_chunks:
+            wrong = f"it claims {count} chunks; a file of its size may have {self.most_chunks}"
         elif not is_text and (data.dtype.kind not in "biuf" or self.h5py.check_enum_dtype(data.dtype)):
             wrong = "its elements are of another type; valid: integers, floating-point numbers, booleans, strings"
         if wrong:
@@ -398,6 +447,10 @@ class Hdf5:
 
     def sequences(self, texts, inputs):
         """Tokens and the token after each, or -1 (no answer) for padding."""
+        size = 6 * len(texts) * (SNIPPET if inputs == "snippets" else SENTENCE)
+        if size > self.left:
+            raise Refused(f"{self.name} unpacks to {size} bytes of '{inputs}'; it may still hold no more than {self.left}")
+        self.left -= size
         if inputs == "snippets":
             letters = Letters(FEDERATED_LETTERS, 1, "begin", "end")
             names, rows = letters.names, snippets(texts, letters)
@@ -427,6 +480,9 @@ class Leaf:
         parsed = functools.partial(json.loads, object_pairs_hook=self.unique)
         try:
             text = contents(self.path).decode("utf-8-sig")
+            nested, most = text.count("[") + text.count("{"), ALWAYS_NESTED + os.path.getsize(self.path)
+            if nested > most:
+                raise Refused(f"{self.name} unpacks to {nested} lists and objects; a file of its size may hold at most {most}")
             try:
                 data = parsed(text)
             except json.JSONDecodeError as error:
@@ -435,6 +491,8 @@ class Leaf:
                 data = [parsed(line) for line in text.splitlines() if line.strip()]  # JSON lines
         except (UnicodeDecodeError, json.JSONDecodeError) as error:
             raise self.wrong(f" is not JSON (character {getattr(error, 'pos', getattr(error, 'start', 0))})") from None
+        except ValueError as error:
+            raise self.wrong(f" has a number of too many digits ({shown(error)})") from None
         except RecursionError:
             raise self.wrong(" is nested too deeply") from None
         if not isinstance(data, dict) or not {"users", "user_data"} & set(data):
@@ -464,13 +522,15 @@ class Leaf:
         if self.archive.options.protected:  # the columns would follow from rows
             raise Refused(f"{self.name} is JSON with records, whose columns under dp must not follow from the rows; write it as CSV", 2)
         header = list(dict.fromkeys(key for one in data for key in one))
-        self.archive.add_table(self.name, "JSON with records", header, [[one.get(key) for key in header] for one in data])
+        self.archive.check_size(8 * len(header) * len(data))
+        self.archive.add_table(self.name, "JSON with records", header, ([one.get(key) for key in header] for one in data))
 
     def unique(self, pairs):
-        if len(dict(pairs)) < len(pairs):
-            twice = next(key for at, (key, _) in enumerate(pairs) if key in dict(pairs[:at]))
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            twice = collections.Counter(key for key, _ in pairs).most_common(1)[0][0]
             raise self.wrong(f": '{shown(twice)}' is listed twice")
-        return dict(pairs)
+        return found
 
     def add(self, name, user):
         """Adds a user's rows and returns their number."""
@@ -524,13 +584,18 @@ class Pictures:
     """The images of these files, decoded when rows are sliced: files x height x width (x 3 if in color), as Pillow's
     convert("L") or convert("RGB") gives them; 16-bit gray as floats from 0 to 1. All must be `like` those before them, or like
     the first file. `asked` (height, width, channels) is what they must have, if it is not empty. A protected image that has
-    not, or cannot be read, is black, and 16 bits are rounded to 8: the type does not depend on rows."""
+    not, or cannot be read, is black, and 16 bits are rounded to 8: the type does not depend on rows. All are resized first
+    (Pillow's bilinear filter, which averages where an image becomes smaller) if the archive's `resize` is set."""
 
     def __init__(self, root, files, like, archive):
         self.image = needed("PIL.Image", "python3-pil")
+        self.image.MAX_IMAGE_PIXELS = None  # MAX_PIXELS is less
         self.root, self.files, self.archive = os.path.realpath(root), files, archive
         asked, self.protected = archive.options.shape, archive.options.protected
         self.asked = list(map(int, asked.split("x"))) if asked else []
+        if archive.resize and self.asked and self.asked[:2] != [*archive.resize[::-1]]:
+            raise Refused(f"resize is '{archive.options.resize}' (WIDTHxHEIGHT), but shape is '{asked}' (HEIGHTxWIDTHxCHANNELS);"
+                          " they must have one size", 2)
         self.first = like.first if like else files[0]
         self.each = like.each if like else self.asked[:2] + self.asked[2:] * (self.asked[2:] != [1])
         self.dtype = like.dtype if like else np.dtype(np.uint8) if self.protected else None
@@ -546,6 +611,8 @@ class Pictures:
         return np.stack([self.pixels(file) for file in self.files[some]])
 
     def pixels(self, file):
+        if self.archive.resize and not self.protected:
+            self.archive.check_size(self.archive.decoded)
         try:
             return self.decoded(file, self.archive.remarks)
         except Refused:
@@ -562,6 +629,11 @@ class Pictures:
             if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_PICTURE_BYTES:
                 raise Refused(f"'{file}' is not a regular file of at most {MAX_PICTURE_BYTES} bytes")
             image = self.image.open(file, formats=PICTURE_FORMATS)  # reads only the header
+            if image.format in ("JPEG", "MPO"):
+                with open(file, "rb") as whole:
+                    scans = whole.read().count(b"\xff\xda")
+                if scans > MAX_SCANS:
+                    raise Refused(f"'{file}' has {scans} scans; valid: at most {MAX_SCANS}")
             kind = image.mode
             is_deep = kind.startswith("I;16") or kind == "I" and image.format in ("PNG", "PPM")  # 16-bit gray
             if image.width * image.height > MAX_PIXELS or kind[0] in "IF" and not is_deep:
@@ -569,11 +641,14 @@ class Pictures:
                               " bits a channel or 16-bit gray")
             has_color = not is_deep and kind not in ("1", "L", "LA")
             mode = {1: "L", 3: "RGB"}.get((self.asked or [0])[-1] if len(self.asked) != 2 else 1, "RGB" if has_color else "L")
-            each = [image.height, image.width] + [3] * (mode == "RGB")
+            sizes = self.archive.resize or image.size
+            each = [*sizes[::-1]] + [3] * (mode == "RGB")
             if self.each and each != self.each:
                 size, wanted = ("x".join(map(str, [*shape, 1][:3])) for shape in (each, self.each))
-                raise Refused(f"'{file}' is {size}, '{self.first}' {'must be' if self.asked else 'is'} {wanted}; all must have"
-                              " one size, and --shape HEIGHTxWIDTHx3 (or x1) reads all in color (or gray)")
+                cure = "all must have one size: --resize WIDTHxHEIGHT resizes them"
+                if each[:2] == self.each[:2]:
+                    cure = "all must be in color or all gray: --shape HEIGHTxWIDTHx3 (or x1) reads them so"
+                raise Refused(f"'{file}' is {size}, '{self.first}' {'must be' if self.asked else 'is'} {wanted}; {cure}")
             if is_deep and self.dtype == np.uint8 and not self.protected:
                 raise Refused(f"'{file}' is 16-bit gray, '{self.first}' has 8 bits; all must have one depth")
             if remarks is not None and not self.protected:
@@ -581,18 +656,25 @@ class Pictures:
                     "transparency (alpha) is dropped": "A" in kind or "transparency" in image.info,
                     "16-bit gray is kept as floats, v / 65535": is_deep,
                     "16-bit color is read with 8 bits": not is_deep and ";16" in str(image.tile),
-                    "only the first frame is read": image.format != "MPO" and getattr(image, "n_frames", 1) > 1,
+                    "only the first frame is read": image.format != "MPO" and getattr(image, "is_animated", False),
                 }.items() if is_so)
+                if image.size != sizes:
+                    self.archive.resized.append(image.size)
+            self.archive.decoded += image.width * image.height * len(mode)
             if not is_deep:
-                pixels = np.asarray(image.convert(mode))
+                pixels = np.asarray(self.resized(image.convert(mode), sizes))
                 return pixels / np.float32(255) if self.dtype == np.float32 else pixels
-            pixels = np.asarray(image).astype(np.float32)
+            pixels = self.image.fromarray(np.asarray(image).astype(np.float32))
+            pixels = np.asarray(self.resized(pixels, sizes))
             pixels = np.stack([pixels] * 3, -1) if mode == "RGB" else pixels
             return np.rint(pixels / 257).astype(np.uint8) if self.protected else pixels / np.float32(65535)
         except Refused:
             raise
         except Exception as error:  # Pillow's decoders raise many kinds
             raise Refused(f"'{file}' is not a complete image ({PICTURE_KINDS}): {shown(error)}") from None
+
+    def resized(self, image, sizes):
+        return image if image.size == sizes else image.resize(sizes, self.image.Resampling.BILINEAR)
 
 
 def entries(folder, folders):
@@ -719,8 +801,8 @@ def read_other(path, archive, as_test):
     lines = [line for line in lines if line and line[0] not in "%#"]
     if lines and lines[0].lower().startswith("@relation"):
         return read_arff(lines, archive, who)
-    rows = [SPARSE_ROW.fullmatch(line) for line in lines]
-    if not rows or not all(rows) or not any(row[2] for row in rows):
+    rows = list(itertools.takewhile(bool, map(SPARSE_ROW.fullmatch, lines)))
+    if not rows or len(rows) < len(lines) or not any(row[2] for row in rows):
         raise Refused(f"{who} has an unknown format; docs/data.md names those that are read")
     if archive.options.protected:
         raise Refused(f"{who}: under dp the number of columns must not be inferred from the rows; write CSV or a NumPy archive")
@@ -739,15 +821,28 @@ def read_other(path, archive, as_test):
 
 
 def read_workbook(path, archive, who):
+    most, openpyxl = ALWAYS_IN_WORKBOOK + MAX_IN_WORKBOOK * os.path.getsize(path), needed("openpyxl", "python3-openpyxl")
     with zipfile.ZipFile(path) as members:
-        if sum(one.file_size for one in members.infolist()) > most_unpacked(path):
-            raise Refused(f"{who} unpacks to more than {most_unpacked(path)} bytes")
-    sheets = needed("openpyxl", "python3-openpyxl").load_workbook(path, read_only=True, data_only=True).worksheets
-    tables = {sheet.title: [row for row in sheet.values if any(one is not None for one in row)] for sheet in sheets}
-    full = [title for title, rows in tables.items() if rows]
-    if len(full) != 1:
-        raise Refused(f"{who} is an Excel workbook with {len(full)} sheets ({shown(', '.join(full))}); valid: one, or CSV")
-    header, *rows = tables[full[0]]
+        size = sum(one.file_size for one in members.infolist())
+        if size > most:
+            raise Refused(f"{who} unpacks to {size} bytes; a workbook of its size may hold at most {most}")
+        sheets = len(re.findall(rb"<(?:\w+:)?sheet\s", members.read("xl/workbook.xml")))
+        if sheets > MAX_SHEETS:
+            raise Refused(f"{who} is an Excel workbook with {sheets} sheets; valid: one with data, of at most {MAX_SHEETS}")
+    tables, cells = {}, 0
+    for sheet in openpyxl.load_workbook(path, read_only=True, data_only=True).worksheets:
+        sheet.reset_dimensions()  # which may be false
+        for row in sheet.values:
+            cells += 1 + len(row)
+            archive.check_size(8 * cells)
+            if any(one is not None for one in row):
+                tables.setdefault(sheet.title, []).append(row)
+    if len(tables) != 1:
+        raise Refused(f"{who} is an Excel workbook with {len(tables)} sheets ({shown(', '.join(tables))}); valid: one, or CSV")
+    (rows,) = tables.values()
+    width = max(map(len, rows))
+    archive.check_size(8 * width * len(rows))
+    header, *rows = ([*row, *[None] * (width - len(row))] for row in rows)
     archive.add_table(who, "an Excel workbook", header, rows)
 
 
@@ -758,12 +853,20 @@ def read_arff(lines, archive, who):
     if not all(names) or any(line[0] == "{" for line in rows):
         raise Refused(f"{who} is an ARFF file of sparse rows or with an attribute without a name; dense rows are read")
     archive.add_table(who, "an ARFF file", [name[1].strip("'\"") for name in names],
-                      list(csv.reader(rows, quotechar="'", skipinitialspace=True)))
+                      csv.reader(rows, quotechar="'", skipinitialspace=True))
+
+
+MATLAB_BYTES = {"double": 8, "single": 4, "logical": 1, "char": 4, **{f"{sign}int{8 * size}": size for sign in ("", "u")
+                                                                      for size in (1, 2, 4, 8)}}
 
 
 def read_matlab(path, archive, who, as_test):
     """Arrays of MATLAB, whose last dimension may count the rows."""
-    found = {key: one for key, one in needed("scipy.io", "python3-scipy").loadmat(path).items() if not key.startswith("__")}
+    scipy_io = needed("scipy.io", "python3-scipy")
+    claimed = [(key, MATLAB_BYTES[kind] * int(np.prod(shape, dtype=object))) for key, shape, kind in scipy_io.whosmat(path)
+               if kind in MATLAB_BYTES and not key.startswith("__")]
+    archive.check_size(sum(size for _, size in claimed))
+    found = scipy_io.loadmat(path, variable_names=[key for key, _ in claimed])
     arrays = {key: one.ravel() if 1 in one.shape and one.ndim == 2 else one for key, one in found.items()
               if getattr(one, "dtype", np.dtype(object)).kind in "biufU"}
     add_arrays(archive, who, list(arrays), arrays.get, as_test)
@@ -785,29 +888,49 @@ def convert(options):
 
 
 def bounded(sources):
-    """Limits this process's memory by the size of the data, and returns the limit in bytes."""
+    """Limits this process's memory and processor time by the size of the data, and returns both, in bytes and seconds."""
     files = [os.path.join(at, name) for source in sources for at, _, names in os.walk(source) for name in names] + sources
-    limit = ALWAYS_IN_MEMORY + MAX_IN_MEMORY * sum(os.path.getsize(file) for file in files if os.path.isfile(file))
-    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-    return limit
+    size = sum(os.path.getsize(file) for file in files if os.path.isfile(file))
+    memory, seconds = ALWAYS_IN_MEMORY + MAX_IN_MEMORY * size, ALWAYS_SECONDS + SECONDS_A_MEGABYTE * size // 10**6
+
+    def stop(*_):
+        raise Late
+
+    signal.signal(signal.SIGXCPU, stop)
+    # After the second limit, which C code reaches that does not return to Python, the process is killed.
+    for kind, *limits in ((resource.RLIMIT_CPU, seconds, seconds + ALWAYS_SECONDS), (resource.RLIMIT_DATA, memory, memory)):
+        allowed = resource.getrlimit(kind)[1]
+        resource.setrlimit(kind, [one if allowed == resource.RLIM_INFINITY else min(one, allowed) for one in limits])
+    return memory, seconds
+
+
+def silence_libraries():
+    """Leaves standard error to the progress bar: libraries, also in C, write lines of their own about damaged data."""
+    logging.disable()
+    warnings.simplefilter("ignore")
+    sys.stderr = os.fdopen(os.dup(2), "w")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
 def main():
     global np
+    silence_libraries()
     with open(sys.argv[1], encoding="utf-8") as file:
         options = types.SimpleNamespace(**json.load(file))
     source = options.train[0]
     try:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # each thread would take memory
         np = needed("numpy", "python3-numpy")
-        limit = bounded(options.train + options.test)
+        memory, seconds = bounded(options.train + options.test)
         convert(options)
         return 0
     except Refused as refused:
         print(refused)
         return refused.code
     except MemoryError:
-        print(f"'{source}' needs more memory than the {limit} bytes allowed for data of its size")
+        print(f"'{source}' needs more memory than the {memory} bytes allowed for data of its size")
+    except Late:
+        print(f"'{source}' needs more processor time than the {seconds} s allowed for data of its size")
     except KeyboardInterrupt:
         print(f"'{source}': stopped")
     except Exception as error:

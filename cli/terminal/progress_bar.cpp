@@ -119,7 +119,7 @@ void ProgressBar::started(const Setup& setup, const std::string& folder, std::ui
                 number_text(level.delta).c_str(),
                 level.epsilon > 0 ? (", budget epsilon " + number_text(level.epsilon)).c_str() : "");
   };
-  if (setup.privacy.example) privacy("examples", *setup.privacy.example);
+  if (setup.privacy.example) privacy(user_level(configuration.privacy) != nullptr ? "users" : "examples", *setup.privacy.example);
   if (setup.privacy.client) privacy("clients", *setup.privacy.client);
   for (const auto& note : setup.notes) std::printf("note: %s\n", worded(note).c_str());
   std::printf("results: %s\n", folder.c_str());

@@ -137,9 +137,10 @@ void Assembly::check_counts() const {
     if (part->answered_ != part->rows_)
       throw failure(part->file_ + ": " + counted(part->rows_, "example") + " and " + counted(part->answered_, "answer") +
                     "; each example needs one");
-    if (!part->clients_.empty() && part->clients_.size() != part->rows_)
-      throw failure(part->file_ + ": " + counted(part->rows_, "example") + " and clients for " +
-                    std::to_string(part->clients_.size()) + "; each example needs one");
+    for (const auto& [named, what] : {std::pair(&part->clients_, "clients"), std::pair(&part->users_, "users")})
+      if (!named->empty() && named->size() != part->rows_)
+        throw failure(part->file_ + ": " + counted(part->rows_, "example") + " and " + what + " for " +
+                      std::to_string(named->size()) + "; each example needs one");
   }
   if (test.rows_ == 0) return;
   if (train.clients_.empty() && !test.clients_.empty())
@@ -428,10 +429,13 @@ void Assembly::finish_classes(DataPair& pair, bool own_rows) {
       for (const std::int64_t number : some)
         if (distinct.size() <= kMaxFileLabel + 1) distinct.insert(number);
     const std::vector<std::int64_t> all(distinct.begin(), distinct.end());
-    const bool signs = all == std::vector<std::int64_t>{-1, 1};
-    if (all.front() < 0 && (!signs || own_rows))
+    if (all.front() < 0 && own_rows)
       throw holder(all.front())
-          .wrong_answers("label " + std::to_string(all.front()) + " is negative; valid: whole numbers from 0, or only -1 and 1");
+          .wrong_answers("label " + std::to_string(all.front()) +
+                         " is negative; rows that clients supply must use the experiment's "
+                         "class numbers, from 0, or --class-names with its classes in order");
+    if (all.front() < 0 && std::ranges::find(numbers[0], all.front()) == numbers[0].end())
+      throw test.wrong_answers("label " + std::to_string(all.front()) + " is negative, and no training row has it");
     if (shared.classes && all.back() >= *shared.classes)
       throw holder(all.back())
           .wrong_answers("label " + std::to_string(all.back()) + " is out of range; valid: 0 to " +
@@ -487,6 +491,7 @@ void Assembly::finish_positions(DataPair& pair) {
 void Assembly::finish_clients(DataPair& pair) {
   pair.train.clients = train.clients_.take();
   pair.test.clients = test.clients_.take();
+  pair.train.users = train.users_.take();
   if (pair.train.clients.empty()) return;
   if (shared.clients.are_whole()) {
     const auto places = shared.clients.sort();
@@ -500,7 +505,9 @@ void Assembly::finish_facts(DataPair& pair) {
   pair.train.binary_columns = pair.test.binary_columns = static_cast<int>(shared.binary_columns);
   pair.columns = shared.table;
   pair.columns.categories = shared.category_names;
+  pair.has_decimal_commas = shared.decimal_mark == DecimalMark::comma;
   pair.words = shared.words;
+  pair.numbers = settings_.numbers + (settings_.dates ? (settings_.numbers.empty() ? "" : ",") + std::string(kDates) : "");
   for (std::size_t i = 0; i < shared.category_names.size(); ++i)
     pair.facts.push_back("categories of '" + shared.category_names[i].column + "': " + joined(shared.category_names[i].words) +
                          (i < shared.named_categories ? " (named)" : " (of the rows)"));

@@ -1,6 +1,7 @@
 #include "data/files/convert.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -20,9 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kVersion = "convert 2";  // increment when conversion gives other arrays
+constexpr std::string_view kVersion = "convert 3";  // increment when conversion gives other arrays
 
-Descriptor in_memory() {
+Descriptor new_memory() {
   Descriptor file(::memfd_create("fedstride", MFD_CLOEXEC));
   if (!file) throw failure(std::string("no memory for converted data: ") + std::strerror(errno));
   return file;
@@ -77,6 +78,7 @@ Json options_of(const OwnFiles& data, const ReadSettings& settings, const std::v
           {"label", settings.label},
           {"client_column", settings.client_column},
           {"shape", settings.shape},
+          {"resize", settings.resize},
           {"protected", settings.rows_are_protected},
           {"tables", true},  // which may be written as CSV
           {"words", words}};
@@ -101,6 +103,16 @@ bool keeps_nothing() {
 
 }  // namespace
 
+Converted in_memory(std::span<const std::uint8_t> bytes) {
+  Descriptor memory = new_memory();
+  while (!bytes.empty()) {
+    const ssize_t some = ::write(memory.get(), bytes.data(), bytes.size());
+    if (some <= 0) throw failure(std::string("no memory for data: ") + std::strerror(errno));
+    bytes = bytes.subspan(static_cast<std::size_t>(some));
+  }
+  return {.path = path_of(memory), .memory = std::move(memory)};
+}
+
 void convert_data(const OwnFiles& data, const ReadSettings& settings, const std::vector<std::string>& words,
                   const fs::path& out) {
   files_of(data);
@@ -120,7 +132,7 @@ void convert_data(const OwnFiles& data, const ReadSettings& settings, const std:
 Converted converted(const OwnFiles& data, const ReadSettings& settings, const std::vector<std::string>& words, bool is_private) {
   if (is_private || keeps_nothing()) {
     files_of(data);
-    Descriptor memory = in_memory();
+    Descriptor memory = new_memory();
     convert_into(memory, options_of(data, settings, words));
     return {.path = path_of(memory), .memory = std::move(memory)};
   }

@@ -1,12 +1,13 @@
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "core/text.hpp"
+#include "data/files/csv_fields.hpp"
+#include "data/files/csv_labels.hpp"
 #include "data/files/csv_records.hpp"
 #include "data/files/readers.hpp"
 
@@ -16,229 +17,7 @@ namespace {
 constexpr std::size_t kMaxCsvColumns = std::size_t{1} << 20;
 constexpr std::size_t kRowsAtOnce = 1024;
 constexpr std::size_t kNamesInNote = 12;
-
-constexpr std::size_t kMaxWords = kNoLabel;
 constexpr std::size_t kMaxCategories = 1000;  // per column
-constexpr std::size_t kMaxWordBytes = 200;
-constexpr double kLargestWhole = 1e15;  // larger whole numbers soon become indistinguishable from their neighbors
-
-/// Reads a number with a decimal point. Numbers too large for a double become infinite, numbers too small 0.
-bool parse_csv_number(std::string_view text, double& number) {
-  if (text.starts_with('+')) text.remove_prefix(1);
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (end != text.data() + text.size() || error == std::errc::invalid_argument) return false;
-  if (error == std::errc::result_out_of_range) {
-    number = std::strtod(std::string(text).c_str(), nullptr);  // tells large ones from small ones
-    if (std::abs(number) < 1) number = 0;
-  }
-  return true;
-}
-
-/// Reads a number with a decimal comma: "-1,5".
-bool parse_with_comma(std::string_view text, double& number) {
-  const std::size_t comma = text.find(',');
-  if (comma == text.npos || text.find('.') != text.npos) return false;
-  std::string pointed(text);
-  pointed[comma] = '.';
-  return parse_csv_number(pointed, number);
-}
-
-/// True for "1,234" and "-12,345", where the comma may also separate thousands.
-bool may_be_thousands(std::string_view text) {
-  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
-  const std::size_t comma = text.find(',');
-  return comma >= 1 && comma <= 3 && text.size() == comma + 4 && text.front() != '0' && text.find_first_of("eE") == text.npos;
-}
-
-/// True for "1,234,567", "1,234.5" and "1.234,5".
-bool has_thousands_separators(std::string_view text) {
-  std::string all(text.substr(text.starts_with('-') || text.starts_with('+') ? 1 : 0));
-  const bool has_both = all.find(',') != all.npos && all.find('.') != all.npos;
-  if (all.find_first_not_of("0123456789,.") != all.npos || all.find(',') == all.npos) return false;
-  std::ranges::replace(all, '.', ',');
-  const auto groups = split(all, ',');
-  const auto has_three = [](std::string_view group) { return group.size() == 3; };
-  return groups.size() > 2 && !groups.front().empty() && groups.front().size() <= 3 &&
-         std::all_of(groups.begin() + 1, groups.end() - (has_both ? 1 : 0), has_three);
-}
-
-/// Completes an error message about a field whose number is out of range for single precision.
-std::string beyond_floats(std::string_view field) {
-  const bool is_infinite = field.find_first_of("nN") != field.npos;  // "inf"
-  return is_infinite ? "which is not finite" : "which is too large; numbers go up to 3.4e38";
-}
-
-bool fits_float(double number) { return std::isfinite(static_cast<float>(number)); }
-
-bool is_whole(double number) { return number == std::floor(number); }
-
-/// True if the first label is unlike all others: the only one of its class, or the only whole number among values.
-bool is_odd_one_out(std::span<const double> labels) {
-  constexpr std::size_t kFewLabels = 4;
-  if (labels.size() <= kFewLabels) return false;
-  const auto others = labels.subspan(1);
-  if (!std::ranges::all_of(others, is_whole)) return std::ranges::none_of(others, is_whole);
-  const std::set<double> distinct(others.begin(), others.end());
-  return !distinct.contains(labels.front()) && 2 * distinct.size() <= others.size();
-}
-
-/// True for a column name that means "no name", such as "" or "Unnamed: 0", which pandas uses for an index.
-bool is_nameless(std::string_view name) {
-  if (name.empty()) return true;
-  constexpr std::string_view kUnnamed = "Unnamed: ";
-  return name.starts_with(kUnnamed) && name.find_first_not_of("0123456789.", kUnnamed.size()) == name.npos;
-}
-
-/// True for a name that marks a column as the target.
-bool names_target(std::string_view name) {
-  constexpr std::string_view kNames[] = {"label", "target", "y", "class"};
-  return std::ranges::find(kNames, lower_case(name)) != std::end(kNames);
-}
-
-/// True for a field that stands for a missing value.
-bool is_missing(std::string_view field) {
-  constexpr std::string_view kMissing[] = {"", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "#N/A", "<NA>"};
-  return std::ranges::find(kMissing, field) != std::end(kMissing);
-}
-
-/// What a word of which there are many is likely to be.
-std::string_view look_of(std::string_view word) {
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  const auto count = [&](std::string_view among) {
-    return std::ranges::count_if(word, [&](char c) { return among.find(c) != among.npos; });
-  };
-  const auto digits = std::ranges::count_if(word, is_digit), marks = count("-/:.");
-  if (digits >= 4 && marks >= 2) return "a date or a time";
-  if (word.ends_with('%') && digits > 0) return "a number with a percent sign";
-  if (digits > 0 && marks <= 1 && (is_digit(word.front()) != is_digit(word.back())))
-    return "a number with a currency or a unit, or an id";
-  return digits > 0 ? "an id" : "free text";
-}
-
-std::string shown_field(std::string_view field) { return one_line(std::string(field.substr(0, 40))); }
-
-/// Collects a table's labels. Whether they are whole numbers, numbers to predict or words may be known only after the last one.
-class CsvLabels {
- public:
-  /// `columns`: labels per example. If rows are protected, no label affects how others are read: an invalid field becomes the
-  /// number -1, which has no class, and with class-names every field is a name.
-  explicit CsvLabels(std::size_t columns = 1, const SharedNames* shared = nullptr) : columns_(columns), shared_(shared) {}
-
-  /// Adds a field; `read` is its number, if it has one. Returns the reason why it cannot be a label, or "" if it can.
-  std::string add(std::string_view field, std::optional<double> read) {
-    if (is_protected()) return add_protected(field, read);
-    if (read && !fits_float(*read)) return "is '" + shown_field(field) + "', " + beyond_floats(field);
-    double number = std::numeric_limits<double>::quiet_NaN();
-    if (!read) {
-      if (columns_ > 1)
-        return "is '" + shown_field(field) + "', which is not a number; with several label columns all must be numbers";
-      if (field.size() > kMaxWordBytes)
-        return "has " + std::to_string(field.size()) + " characters; a class name has at most " + std::to_string(kMaxWordBytes);
-      if (numbers_.empty()) first_is_word_ = true;
-      ++words_;
-    } else {
-      number = *read;
-      fractions_ = fractions_ || number != std::floor(number) || std::abs(number) > kLargestWhole;
-    }
-    numbers_.push(number);
-    if (columns_ > 1) return "";
-    if (!too_many_ && texts_.size() >= kMaxWords && texts_.find(field) == texts_.size()) too_many_ = true;
-    if (!too_many_) ids_.push(texts_.number(one_line(std::string(field.substr(0, kMaxWordBytes)))));
-    if (too_many_ && words_ > 0)
-      return "is one of more than " + std::to_string(kMaxWords) + " words; there can be at most that many classes";
-    return "";
-  }
-  bool has_words() const { return words_ > 0; }
-  /// Sets the constant that give() subtracts from values; span() then covers the values before subtraction.
-  void subtract(double offset) { offset_ = offset; }
-  const ColumnSpan& span() const { return span_; }
-  /// True for a field that stands for a missing label and is not a class name.
-  bool is_missing_label(std::string_view field) const {
-    return is_missing(field) && (shared_ == nullptr || shared_->named_classes.find(field) == shared_->named_classes.size());
-  }
-  /// Passes the labels to the part. Throws Error (failure), beginning with `file`.
-  void give(PartBuilder& part, const std::string& key, TargetsAre targets, const std::string& file, bool first_may_be_header) {
-    if (words_ == 1 && first_is_word_ && numbers_.size() > 1)
-      throw failure(file +
-                    ": the first label is a word and all others are numbers; use a header without numbers, no header, or --label "
-                    "with a name from the header");
-    if (first_may_be_header && columns_ == 1 && words_ > 1 && words_ + 1 == numbers_.size() && !first_is_word_)
-      throw header_or_record(file);
-    if (gives_names()) return give_words(part, key);
-    if (is_protected()) {
-      // The setting alone decides the kind of number, not the numbers themselves.
-      fractions_ = targets == TargetsAre::values;
-      std::vector<double> all = numbers_.take();
-      for (double& number : all) number -= fractions_ ? offset_ : 0;
-      return give_numbers(part, key, all, fractions_);
-    }
-    if (words_ > 0) return give_words(part, key);
-    const bool as_values = targets == TargetsAre::automatic ? fractions_ : targets == TargetsAre::values;
-    if (targets == TargetsAre::classes && fractions_)
-      throw failure(file + ": targets is 'classes', but a label is not a whole number; valid: whole numbers and words");
-    fractions_ = as_values;
-    std::vector<double> all = numbers_.take();
-    if (first_may_be_header && columns_ == 1 && is_odd_one_out(all)) throw header_or_record(file);
-    for (double& number : all) {
-      if (!as_values) break;
-      span_.add(number);
-      number -= offset_;
-    }
-    give_numbers(part, key, all, as_values);
-  }
-
- private:
-  static Error header_or_record(const std::string& file) {
-    return failure("line 1 of " + file +
-                   " counts its columns, and its label is unlike all others, so it may be a header or a record; use "
-                   "--header yes or no");
-  }
-  bool is_protected() const { return shared_ != nullptr && shared_->rows_are_protected; }
-  bool gives_names() const { return is_protected() && columns_ == 1 && !shared_->named_classes.empty(); }
-  std::string add_protected(std::string_view field, std::optional<double> read) {
-    if (gives_names()) {
-      const bool known = shared_->named_classes.find(field) < shared_->named_classes.size();
-      ids_.push(texts_.number(known ? field : std::string_view()));
-    }
-    numbers_.push(read && fits_float(*read) ? *read : -1);
-    return "";
-  }
-  void give_words(PartBuilder& part, const std::string& key) {
-    ids_.drain([&](std::span<const std::uint32_t> ids) {
-      for (const std::uint32_t id : ids) part.add_words(key, {&texts_.all()[id], 1});
-    });
-  }
-  void give_numbers(PartBuilder& part, const std::string& key, const std::vector<double>& all, bool as_values) {
-    constexpr std::size_t kAtOnce = 4096;
-    std::vector<std::int64_t> whole;
-    for (std::size_t at = 0; at < all.size(); at += kAtOnce * columns_) {
-      const std::span<const double> some = std::span(all).subspan(at, std::min(kAtOnce * columns_, all.size() - at));
-      const std::vector<std::size_t> shape{some.size() / columns_, columns_};
-      if (as_values) {
-        part.add_answers(array_of(key, some, shape));
-        continue;
-      }
-      whole.clear();
-      for (const double number : some) {
-        const bool is_whole = number == std::floor(number) && std::abs(number) <= kLargestWhole;
-        whole.push_back(is_whole ? static_cast<std::int64_t>(number) : -1);
-      }
-      part.add_answers(array_of<std::int64_t>(key, whole, shape));
-    }
-  }
-
-  std::size_t columns_;
-  const SharedNames* shared_;
-  Blocks<double> numbers_;  ///< NaN for words
-  Names texts_;
-  Blocks<std::uint32_t> ids_;  ///< indices into texts_, unless there are too many words
-  double offset_ = 0;
-  ColumnSpan span_;  ///< of values
-  bool too_many_ = false;
-  std::size_t words_ = 0;
-  bool first_is_word_ = false;
-  bool fractions_ = false;
-};
 
 bool is_csv_number(std::string_view field) {
   double number = 0;
@@ -251,25 +30,29 @@ const TableColumns* columns_of_schema(const ReadSettings& settings) {
 
 class CsvReader {
  public:
-  CsvReader(const std::filesystem::path& path, const ReadSettings& settings, Assembly& into, PartBuilder& part,
-            const std::string& name)
-      : records_(path, name.empty() ? settings.encoding : Encoding::utf_8, !settings.rows_are_protected, name),
-        settings_(settings),
-        into_(into),
-        part_(part) {}
+  CsvReader(const ReadSettings& settings, Assembly& into, PartBuilder& part) : settings_(settings), into_(into), part_(part) {}
 
-  void read() {
+  void read(std::span<const TableFile> files) {
     part_.are_columns();
-    if (!records_.next(fields_)) throw no_records();
-    begin();
-    if (!has_header_) add();
-    while (records_.next(fields_)) add();
-    if (rows_ == 0) throw no_records();
+    for (const TableFile& file : files) {
+      const bool is_first = &file == files.data();
+      file_ = &file;
+      records_.emplace(file.path, file.name.empty() ? settings_.encoding : Encoding::utf_8, !settings_.rows_are_protected,
+                       file.name);
+      const std::size_t before = rows_;
+      if (!records_->next(fields_)) throw no_records();
+      const std::vector<std::string>& known = into_.shared.header;  // the training part's
+      if (is_first && !known.empty() && std::ranges::is_permutation(fields_, known)) match(known);
+      is_first ? begin() : match_header();
+      if (!has_header_) add();
+      while (next()) add();
+      if (rows_ == before) throw no_records();
+    }
     check_header();
     check_mark();
     give_features();
     if (!settings_.without_answers)
-      labels_.give(part_, settings_.label.empty() ? "label" : settings_.label, settings_.targets, records_.name(),
+      labels_.give(part_, settings_.label.empty() ? "label" : settings_.label, settings_.targets, records_->name(),
                    first_may_be_header_);
     find_offsets();
     say();
@@ -277,10 +60,43 @@ class CsvReader {
 
  private:
   Error wrong(const std::string& what) const {
-    return failure(records_.name() + ", line " + std::to_string(records_.line()) + ": " + what);
+    return failure(records_->name() + ", line " + std::to_string(records_->line()) + ": " + what);
   }
-  Error no_records() const { return failure(records_.name() + " has no records" + (left_out_ > 0 ? " with a label" : "")); }
+  Error no_records() const { return failure(records_->name() + " has no records" + (left_out_ > 0 ? " with a label" : "")); }
   bool is_protected() const { return into_.shared.rows_are_protected; }
+
+  /// Reads a record of a later file in the order of the first file's columns.
+  bool next() {
+    if (!records_->next(fields_)) return false;
+    put_in_order();
+    return true;
+  }
+  /// Finds the first file's columns in the header of a later file.
+  void match_header() {
+    order_.clear();
+    if (!has_header_) return;
+    for (const std::string& name : header_) {
+      const bool has_name = std::ranges::find(fields_, name) != fields_.end();
+      if (!has_name || fields_.size() != header_.size())
+        throw failure(records_->name() + " has " +
+                      (has_name ? counted(fields_.size(), "column") : "no column '" + shown_field(name) + "'") +
+                      "; all files must have the columns of the first: " + joined(header_));
+    }
+    match(header_);
+  }
+  void match(const std::vector<std::string>& header) {
+    if (std::ranges::equal(fields_, header)) return;
+    for (const std::string& name : header)
+      order_.push_back(static_cast<std::size_t>(std::ranges::find(fields_, name) - fields_.begin()));
+    if (std::set(order_.begin(), order_.end()).size() < order_.size())
+      throw failure(records_->name() + " has two columns of one name, and in another order than the first file");
+    put_in_order();
+  }
+  void put_in_order() {
+    if (order_.empty() || fields_.size() != order_.size()) return;
+    const std::vector<std::string_view> found = fields_;
+    for (std::size_t i = 0; i < found.size(); ++i) fields_[i] = found[order_[i]];
+  }
 
   /// True if the first line looks like a header: no field is a number, or its numbers count the columns, as in a table made from
   /// an array, possibly next to names.
@@ -313,7 +129,7 @@ class CsvReader {
     const bool is_number = parse_number(text, number) && number >= 1 && number <= fields_.size();
     if (is_number && (named.empty() || !has_header_)) return number - 1;
     if (named.size() > 1)
-      throw failure(records_.name() + " has two columns '" + shown_field(text) + "' (" + std::string(setting) + "), " +
+      throw failure(records_->name() + " has two columns '" + shown_field(text) + "' (" + std::string(setting) + "), " +
                     std::to_string(named[0] + 1) + " and " + std::to_string(named[1] + 1) + "; name the column by its number");
     if (!named.empty()) {
       has_header_ = header_by_name_ = true;
@@ -322,7 +138,7 @@ class CsvReader {
     std::string names;
     for (std::size_t i = 0; i < std::min(fields_.size(), kNamesInNote); ++i)
       names += (i == 0 ? "" : ", ") + shown_field(fields_[i]);
-    throw failure(records_.name() + " has no column '" + shown_field(text) + "' (" + std::string(setting) + "); valid: 1 to " +
+    throw failure(records_->name() + " has no column '" + shown_field(text) + "' (" + std::string(setting) + "); valid: 1 to " +
                   std::to_string(fields_.size()) + ", or a name from its first line: " + names +
                   (fields_.size() > kNamesInNote ? ", ..." : ""));
   }
@@ -347,7 +163,7 @@ class CsvReader {
     if (fields_.size() >= most) return column_of(name, "the run's");
     if (fields_.size() == schema_->inputs.size())
       return static_cast<std::size_t>(std::ranges::find(schema_->inputs, name) - schema_->inputs.begin());
-    throw failure(records_.name() + " has " + counted(fields_.size(), "column") + ", which have no names; valid: the run's " +
+    throw failure(records_->name() + " has " + counted(fields_.size(), "column") + ", which have no names; valid: the run's " +
                   std::to_string(most) + ", or its " + counted(schema_->inputs.size(), "input") + " alone");
   }
   /// The column that the schema calls by this name, or by this number if its columns have no names.
@@ -361,9 +177,9 @@ class CsvReader {
       return "; the run's columns are " + joined(schema_->inputs) + " and " + joined(schema_->answers) + "; the first line has " +
              joined(own) + (own.size() < fields_.size() ? ", ..." : "");
     };
-    if (found == fields_.end()) throw failure(records_.name() + " has no column '" + name + "'" + and_all());
+    if (found == fields_.end()) throw failure(records_->name() + " has no column '" + name + "'" + and_all());
     if (std::find(found + 1, fields_.end(), name) != fields_.end())
-      throw failure(records_.name() + " has two columns '" + name + "'" + and_all());
+      throw failure(records_->name() + " has two columns '" + name + "'" + and_all());
     header_by_name_ = true;
     return static_cast<std::size_t>(found - fields_.begin());
   }
@@ -381,9 +197,9 @@ class CsvReader {
     give_roles();
     take_features();
     if (has_header_) header_.assign(fields_.begin(), fields_.end());
-    if (has_header_ && !records_.is_decoded())
+    if (has_header_ && !records_->is_decoded())
       throw wrong("the header is not in the table's encoding; valid: UTF-8, or --encoding");
-    if (is_protected()) check_protected_header();
+    if (is_protected()) ask_for_facts();
     const std::vector<double> numbers = numbers_in_line();
     first_may_be_header_ =
         !has_header_ && settings_.header == Header::automatic && numbers.size() == fields_.size() && counts_columns(numbers);
@@ -393,16 +209,22 @@ class CsvReader {
     role_.assign(fields_.size(), Role::feature);
     const auto give = [&](std::size_t column, Role role) {
       if (role_[column] != Role::feature)
-        throw wrong("column " + std::to_string(column + 1) + " is used twice; label and client must be different columns");
+        throw wrong("column " + std::to_string(column + 1) + " is used twice; label, client and user must be different columns");
       role_[column] = role;
     };
-    std::uint64_t number = 0;
-    const bool is_there = std::ranges::find(fields_, settings_.client_column) != fields_.end() ||
-                          (parse_number(settings_.client_column, number) && number >= 1 && number <= fields_.size());
-    const bool lacks_clients = settings_.without_answers || (settings_.may_lack_clients && !is_there);
-    if (!settings_.client_column.empty() && !lacks_clients) {
+    const auto is_read = [&](const std::string& name) {
+      std::uint64_t number = 0;
+      const bool is_there = std::ranges::find(fields_, name) != fields_.end() ||
+                            (parse_number(name, number) && number >= 1 && number <= fields_.size());
+      return !name.empty() && !settings_.without_answers && (is_there || !settings_.may_lack_clients);
+    };
+    if (is_read(settings_.client_column) && file_->client.empty()) {
       client_ = column_of(settings_.client_column, "client-column");
       give(*client_, Role::client);
+    }
+    if (is_read(settings_.user_column)) {
+      user_ = column_of(settings_.user_column, "user-column");
+      give(*user_, Role::client);
     }
     const std::vector<std::size_t> inputs = columns_of(settings_.inputs, "inputs", &TableColumns::inputs);
     const std::vector<std::size_t> dropped = columns_of(settings_.drop_columns, "drop-columns");
@@ -418,7 +240,7 @@ class CsvReader {
     for (const auto& [columns, name] : {std::pair(&inputs, "inputs"), std::pair(&dropped, "drop-columns")})
       for (const std::size_t column : *columns)
         if (role_[column] != Role::feature)
-          throw wrong("column " + std::to_string(column + 1) + " is used twice: " + name + " must name no label and no client");
+          throw wrong("column " + std::to_string(column + 1) + " is used twice: " + name + " must name no label, client or user");
     for (std::size_t i = 0; i < role_.size(); ++i) {
       if (role_[i] != Role::feature) continue;
       if (among(dropped, i) || (!inputs.empty() && !among(inputs, i))) {
@@ -428,18 +250,17 @@ class CsvReader {
         nameless_.push_back(i);
       }
     }
-    if (is_protected() && !nameless_.empty())
-      throw wrong("column " + std::to_string(nameless_.front() + 1) +
-                  " has no name; under dp specify whether to read it: --drop-columns " + std::to_string(nameless_.front() + 1) +
-                  ", or --inputs with all columns to read");
+    if (!nameless_.empty())
+      ask("whether to read column " + std::to_string(nameless_.front() + 1) + ", which has no name",
+          "--drop-columns " + std::to_string(nameless_.front() + 1));
   }
 
   /// The column with a target's name; if there is none, the last named column that is not the client.
-  std::size_t default_label(auto is_other) const {
+  std::size_t default_label(auto is_other) {
     std::optional<std::size_t> last;
     std::vector<std::size_t> targets;
     for (std::size_t i = 0; i < fields_.size(); ++i) {
-      if (client_ == i || (has_header_ && is_nameless(fields_[i]))) continue;
+      if (client_ == i || user_ == i || (has_header_ && is_nameless(fields_[i]))) continue;
       last = i;
       if (has_header_ && names_target(fields_[i]) && !is_other(i)) targets.push_back(i);
     }
@@ -447,10 +268,9 @@ class CsvReader {
     if (targets.size() > 1)
       throw wrong("columns " + quoted(targets[0]) + " and " + quoted(targets[1]) + " may both be the label; say which: --label " +
                   shown_field(fields_[targets[1]]));
-    if (!targets.empty() && is_protected() && targets.front() != last)
-      throw wrong("column " + quoted(targets.front()) +
-                  " may be the label but is not the last column; under dp say which is: --label " +
-                  shown_field(fields_[targets.front()]));
+    if (!targets.empty() && targets.front() != last)
+      ask("whether " + quoted(targets.front()) + ", which is not the last column, is the label",
+          "--label " + shell_quoted(std::string(fields_[targets.front()])));
     return targets.empty() ? last.value_or(fields_.size() - 1) : targets.front();
   }
 
@@ -472,7 +292,7 @@ class CsvReader {
     }
     columns = columns_of(settings_.inputs, "inputs");
     if (columns.size() != schema_->inputs.size())
-      throw failure(records_.name() + ": inputs names " + counted(columns.size(), "column") + "; the run has " +
+      throw failure(records_->name() + ": inputs names " + counted(columns.size(), "column") + "; the run has " +
                     std::to_string(schema_->inputs.size()) + ": " + joined(schema_->inputs));
     return columns;
   }
@@ -543,13 +363,44 @@ class CsvReader {
   }
 
   // If rows are protected, the first line is a header only if it cannot be a record, since it has a name in a column of numbers.
-  void check_protected_header() const {
-    if (settings_.header != Header::automatic || header_by_name_ || !has_header_) return;
+  bool is_surely_header() const {
+    if (settings_.header != Header::automatic || header_by_name_ || !has_header_) return true;
     for (std::size_t k = 0; k < features_.size(); ++k)
       if (double ignored = 0;
           !is_named_[k] && !is_missing(fields_[features_[k]]) && !parse_csv_number(fields_[features_[k]], ignored))
-        return;
-    throw wrong("it may be a header or a record; under dp this must not be inferred from the rows; use --header yes or no");
+        return true;
+    return false;
+  }
+
+  /// Notes a fact that must not be inferred from protected rows, and the flag that gives it.
+  void ask(std::string fact, std::string flag) {
+    if (!is_protected()) return;
+    asked_.push_back(std::move(fact));
+    flags_.push_back(std::move(flag));
+  }
+  /// Asks for the public facts that are missing, all at once.
+  void ask_for_facts() {
+    const bool is_sure = is_surely_header();
+    if (!is_sure) ask("whether this line is a header or a record (--header no)", "--header yes");
+    if (into_.shared.needs_constants && !settings_.without_answers) {
+      if (!into_.shared.classes && settings_.targets != TargetsAre::values && settings_.targets != TargetsAre::flags)
+        ask("the classes (or --class-names, or --targets values or flags)", "--classes N");
+      const bool is_free = settings_.normalize == Normalize::automatic || settings_.normalize == Normalize::range;
+      if (is_free && settings_.mean.empty() && settings_.deviation.empty() && settings_.range.empty() &&
+          settings_.public_data.empty())
+        ask("the range of each input (or --mean and --deviation, or --public-data FILE)", "--range " + ranges_to_paste(is_sure));
+    }
+    if (asked_.empty()) return;
+    throw usage_error(records_->name() + ", line " + std::to_string(records_->line()) + ": " +
+                      ("under dp nothing may be inferred from the rows: " + joined(asked_)) + "; add what is public: " +
+                      joined(flags_, " ") + "; 'fedstride data constants FILE' writes such flags from public rows");
+  }
+  std::string ranges_to_paste(bool has_names) const {
+    constexpr std::size_t kMostNames = 100;
+    std::vector<std::string> ranges;
+    for (std::size_t k = 0; k < features_.size(); ++k)
+      if (kinds_[k] == Kind::numbers) ranges.push_back(std::string(fields_[features_[k]]) + "=LOW..HIGH");
+    return has_header_ && has_names && ranges.size() <= kMostNames ? shell_quoted(joined(ranges, ",")) : "LOW,HIGH";
   }
 
   // Refuses a table of words alone whose first line could be a record instead of a header, since its fields are words of their
@@ -560,7 +411,7 @@ class CsvReader {
       const auto words = into_.shared.categories.find(features_[k]);
       if (words == into_.shared.categories.end() || words->second.find(header_[features_[k]]) == words->second.size()) return;
     }
-    throw failure("line 1 of " + records_.name() + " has only words that are values of its columns, such as '" +
+    throw failure("line 1 of " + records_->name() + " has only words that are values of its columns, such as '" +
                   shown_field(header_[features_.front()]) + "'; a table of words needs a header line, or --header no");
   }
 
@@ -575,6 +426,8 @@ class CsvReader {
       if (const std::string why = labels_.add(fields_[label], number_of_label(fields_[label])); !why.empty())
         throw wrong("field " + std::to_string(label + 1) + ", the label, " + why);
     if (client_) part_.add_client(fields_[*client_], 1);
+    if (!file_->client.empty()) part_.add_client(file_->client, 1);
+    if (user_) part_.add_user(fields_[*user_]);
     std::erase_if(counting_, [&](auto& column) {
       const bool counts = rows_ == 0 || row_[column.first] == column.second + 1;
       column.second = row_[column.first];
@@ -586,16 +439,19 @@ class CsvReader {
   /// True if --missing drops this record because it has no label or no client; throws if it must be refused.
   bool is_dropped() {
     const auto label = std::ranges::find_if(label_columns_, [&](std::size_t i) { return labels_.is_missing_label(fields_[i]); });
-    const bool has_no_client = client_ && is_missing(fields_[*client_]);
-    if (label == label_columns_.end() && !has_no_client) return false;
+    const std::optional<std::size_t> nameless = client_ && is_missing(fields_[*client_]) ? client_
+                                                : user_ && is_missing(fields_[*user_])   ? user_
+                                                                                         : std::nullopt;
+    if (label == label_columns_.end() && !nameless) return false;
     if (into_.shared.missing == Missing::drop) {
       ++left_out_;
       return true;
     }
-    if (!has_no_client && is_protected()) return false;  // a missing label then has no class
-    const std::size_t column = has_no_client ? *client_ : *label;
-    throw wrong("field " + std::to_string(column + 1) + ", the " + (has_no_client ? "client" : "label") + ", is '" +
-                shown_field(fields_[column]) + "', a missing value; --missing drop leaves such rows out");
+    if (!nameless && is_protected()) return false;  // a missing label then has no class
+    const std::size_t column = nameless ? *nameless : *label;
+    const std::string_view what = !nameless ? "label" : nameless == client_ ? "client" : "user";
+    throw wrong("field " + std::to_string(column + 1) + ", the " + std::string(what) + ", is '" + shown_field(fields_[column]) +
+                "', a missing value; --missing drop leaves such rows out");
   }
 
   /// The number in a label field, if it has one.
@@ -609,6 +465,10 @@ class CsvReader {
   bool read_number(std::string_view field, double& number) {
     DecimalMark& mark = into_.shared.decimal_mark;
     const bool is_named = settings_.decimal_mark != DecimalMark::automatic;
+    if (const std::optional<double> formed = number_of_form(field, forms_, settings_.decimal_mark)) {
+      number = *formed;
+      return true;
+    }
     if (parse_csv_number(field, number)) {
       if (field.find('.') == field.npos) return true;
       if (mark == DecimalMark::automatic) note_mark(DecimalMark::point, field);
@@ -628,7 +488,7 @@ class CsvReader {
   }
   void note_mark(DecimalMark mark, std::string_view field) {
     into_.shared.decimal_mark = mark;
-    first_marked_ = "'" + shown_field(field) + "' in line " + std::to_string(records_.line());
+    first_marked_ = "'" + shown_field(field) + "' in line " + std::to_string(records_->line());
   }
   Error both_marks(std::string_view field) const {
     return wrong("'" + shown_field(field) + "' has a different decimal mark from " +
@@ -641,7 +501,7 @@ class CsvReader {
     if (into_.shared.decimal_mark != DecimalMark::comma || settings_.decimal_mark != DecimalMark::automatic) return;
     if (is_certain_ || first_marked_.empty()) return;
     throw failure(
-        records_.name() + ": " + first_marked_ +
+        records_->name() + ": " + first_marked_ +
         " may have a decimal comma or a thousands separator; use --decimal-mark comma, or write numbers without separators");
   }
 
@@ -659,7 +519,7 @@ class CsvReader {
     const bool is_number = kinds_[k] == Kind::words ? parse_csv_number(field, value) : read_number(field, value);
     if (kinds_[k] == Kind::unknown) {
       kinds_[k] = is_number ? Kind::numbers : Kind::words;
-      first_[k] = {records_.line(), shown_field(field)};
+      first_[k] = {records_->line(), shown_field(field)};
     }
     if (is_number != (kinds_[k] == Kind::numbers)) {
       if (is_protected())  // the error must not show the field
@@ -721,14 +581,14 @@ class CsvReader {
       const Names& words = into_.shared.categories.at(features_[k]);
       if (2 * words.size() <= rows_) continue;
       columns.push_back(name_of(features_[k]) + " (" + std::to_string(words.size()) + " in " + counted(rows_, "row") +
-                        ", such as '" + shown_field(words.all().front()) + "', " + std::string(look_of(words.all().front())) +
-                        ")");
+                        ", such as '" + shown_field(words.all().front()) + "', " + look_of(words.all().front()) + ")");
       names.push_back(has_header_ ? shown_field(header_[features_[k]]) : std::to_string(features_[k] + 1));
     }
     if (columns.empty()) return;
-    throw failure(records_.name() + ": words that differ from row to row in " + joined(columns) +
-                  "; write them as plain numbers, list words that matter with --categories, or leave them out: --drop-columns " +
-                  joined(names, ","));
+    throw failure(
+        records_->name() + ": words that differ from row to row in " + joined(columns) +
+        "; the flags named read them as numbers; list words that matter with --categories, or leave them out: --drop-columns " +
+        joined(names, ","));
   }
 
   /// Sorts the words of the training part and passes the inputs to the part: first the numbers, then a 0 or 1 for each word of
@@ -792,7 +652,7 @@ class CsvReader {
     if (&part_ == &into_.test) {
       const auto [first, second] = std::pair(into_.shared.header, header_);
       if (!first.empty() && !second.empty() && first != second)
-        throw failure(records_.name() + " has a different header from " + into_.train.file());
+        throw failure(records_->name() + " has a different header from " + into_.train.file());
       if (unknown_words_ > 0 && !is_protected())
         into_.notes.push_back(counted(unknown_words_, "word") + " of the test part found in no training row, read as zeros");
       return;
@@ -812,6 +672,7 @@ class CsvReader {
     for (std::size_t i = 0; i < label_columns_.size(); ++i) note += (i == 0 ? "" : ", ") + name_of(label_columns_[i]);
     if (settings_.label.empty()) note += " (to change it: --label)";
     if (client_) note += "; client: " + name_of(*client_);
+    if (user_) note += "; user: " + name_of(*user_);
     note += "; " + counted(features_.size(), "feature");
     if (has_header_) {
       std::size_t named = 0;
@@ -853,8 +714,11 @@ class CsvReader {
   enum class Kind { unknown, numbers, words };
   static constexpr float kUnknownWord = -1;
 
-  CsvRecords records_;
+  std::optional<CsvRecords> records_;  ///< of file_
+  const TableFile* file_ = nullptr;
+  std::vector<std::size_t> order_;  ///< where a later file has the first file's columns; empty: in the same places
   const ReadSettings& settings_;
+  const NumberForms forms_ = named_forms(settings_);
   const TableColumns* const schema_ = columns_of_schema(settings_);  ///< null if there is no schema or it is not a table's
   Assembly& into_;
   PartBuilder& part_;
@@ -863,7 +727,10 @@ class CsvReader {
   std::vector<std::size_t> label_columns_;
   CsvLabels labels_;
   std::optional<std::size_t> client_;
+  std::optional<std::size_t> user_;  ///< named beside clients
   std::vector<std::string> header_;
+  std::vector<std::string> asked_;  ///< facts that must be specified, and in flags_ how
+  std::vector<std::string> flags_;
   std::vector<std::size_t> features_;  ///< the columns of the inputs
   std::vector<std::size_t> named_columns_;
   std::vector<bool> is_named_;                              ///< whether settings or schema list the column's words
@@ -888,9 +755,8 @@ class CsvReader {
 
 }  // namespace
 
-void read_csv(const std::filesystem::path& path, const ReadSettings& settings, Assembly& into, bool as_test,
-              const std::string& name) {
-  CsvReader(path, settings, into, as_test ? into.test : into.train, name).read();
+void read_csv(std::span<const TableFile> files, const ReadSettings& settings, Assembly& into, bool as_test) {
+  CsvReader(settings, into, as_test ? into.test : into.train).read(files);
 }
 
 }  // namespace fedstride

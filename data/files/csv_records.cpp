@@ -15,13 +15,18 @@ bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0;
 
 /// The separator of a table that begins with this text.
 char separator_of(std::string_view text) {
-  bool quoted = false, has_comma = false, has_tab = false, only_decimal_commas = true;
+  bool quoted = false, at_start = true, has_comma = false, has_tab = false, only_decimal_commas = true;
   text.remove_prefix(std::min(text.find_first_not_of(" \r\n"), text.size()));
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    if (c == '"') quoted = !quoted;
+    if (quoted && c == '"' && text.substr(i + 1).starts_with('"')) {
+      ++i;
+      continue;
+    }
+    if (c == '"' && (quoted || at_start)) quoted = !quoted;  // elsewhere it is a character, as in 3"
     if (quoted) continue;
     if (c == ';') return c;
+    at_start = c == ',' || c == '\t' || (at_start && c == ' ');
     if (c == '\n' || c == '\r') break;
     has_tab = has_tab || c == '\t';
     if (c != ',') continue;

@@ -146,6 +146,8 @@ class NpzParts {
         inputs_(key_of(settings.inputs, kInputNames, arrays)),
         label_(key_of(settings.label, kLabelNames, arrays)),
         client_(client_key(settings)),
+        user_(settings.user_column),
+        must_have_users_(!user_.empty() && !settings.may_lack_clients),
         refuses_clients_(refuses_clients(settings)),
         without_answers_(settings.without_answers),
         others_(std::move(others)),
@@ -178,7 +180,7 @@ class NpzParts {
                              " is the test part");
     if (tested) {
       if (as_test) throw failure(file_ + " has its own test set ('" + tested->key + "') but is itself the test file");
-      add(into.test, *tested, testing(label_), label_ + "_test", testing(client_));
+      add(into.test, *tested, testing(label_), label_ + "_test", testing(client_), true);
     }
   }
 
@@ -211,7 +213,7 @@ class NpzParts {
   }
 
   void add(PartBuilder& part, const Array& x, const std::optional<Array>& y, const std::string& key,
-           const std::optional<Array>& client) const {
+           const std::optional<Array>& client, bool as_test = false) {
     if (!y) throw missing(key);
     for (const Array* other : {&*y, client ? &*client : &*y})
       if (!x.shape.empty() && !other->shape.empty() && other->rows() != x.rows())
@@ -220,6 +222,10 @@ class NpzParts {
     part.add_examples(x);
     part.add_answers(*y);
     if (client) part.add_clients(*client);
+    if (user_.empty()) return;
+    const std::optional<Array> user = as_test ? testing(user_) : training(user_);
+    if (!user && must_have_users_) throw missing(as_test ? user_ + "_test" : user_);
+    if (user) part.add_users(*user);
   }
 
   std::vector<float> said_numbers(const std::string& key) {
@@ -292,6 +298,8 @@ class NpzParts {
   std::string inputs_;
   std::string label_;
   std::string client_;
+  std::string user_;  ///< empty: users are not named beside clients
+  bool must_have_users_;
   bool refuses_clients_;
   bool without_answers_;
   std::vector<std::string> others_;
@@ -317,13 +325,35 @@ std::vector<std::string> npz_keys(const ReadSettings& settings) {
       names.insert(names.end(), usual.begin(), usual.end());
     else
       names.push_back(without_part(*named));
+  if (!settings.user_column.empty()) names.push_back(settings.user_column);
   if (refuses_clients(settings)) names.push_back(kClientKey);
   for (const std::string& name : names) std::ranges::copy(names_of(name), std::back_inserter(keys));
   return keys;
 }
 
+namespace {
+
+// A run's settings for its table may stand when other rows are read through its schema.
+void refuse_table_settings(const ReadSettings& settings, const std::string& file) {
+  if (settings.schema) return;
+  const ReadSettings usual;
+  const std::pair<const char*, bool> all[] = {{"drop-columns", !settings.drop_columns.empty()},
+                                              {"categories", !settings.categories.empty()},
+                                              {"header", settings.header != usual.header},
+                                              {"decimal-mark", settings.decimal_mark != usual.decimal_mark},
+                                              {"encoding", settings.encoding != usual.encoding},
+                                              {"numbers", !settings.numbers.empty()},
+                                              {"dates", settings.dates}};
+  for (const auto& [setting, is_given] : all)
+    if (is_given)
+      throw usage_error(std::string(setting) + " is given; it applies to tables, and " + file + " has arrays: leave it out");
+}
+
+}  // namespace
+
 void take_arrays(std::map<std::string, Array> arrays, const std::string& name, const ReadSettings& settings, Assembly& into,
                  bool as_test, std::vector<std::string> others) {
+  refuse_table_settings(settings, name);
   NpzParts(std::move(arrays), name, settings, std::move(others)).give(into, as_test);
 }
 

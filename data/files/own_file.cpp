@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
+#include <list>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "core/error.hpp"
@@ -145,12 +147,65 @@ FileForm form_of_bytes(const fs::path& file) {
   }
   if (text.starts_with("\x89HDF\r\n\x1a\n"sv)) return FileForm::hdf5;
   if (text.starts_with("\0\0\x08"sv)) return FileForm::idx;
-  if (trimmed(without_byte_order_mark(text, input.name())).starts_with('{')) return FileForm::leaf;
   const std::string ending = lower_case(file.extension().string());
+  const bool is_text = std::ranges::find(text, '\0') == text.end();
+  if (is_text && (ending == ".csv" || ending == ".tsv")) return FileForm::csv;
+  if (trimmed(without_byte_order_mark(text, input.name())).starts_with('{')) return FileForm::leaf;
   if (trimmed(without_byte_order_mark(text, input.name())).starts_with('[') || ending == ".arff" || ending == ".svm" ||
       ending == ".libsvm")
     return FileForm::other;
-  return std::ranges::find(text, '\0') == text.end() ? FileForm::csv : FileForm::other;
+  return is_text ? FileForm::csv : FileForm::other;
+}
+
+}  // namespace
+
+std::vector<fs::path> listed_paths(const fs::path& path) {
+  std::error_code error;
+  const std::string list = path.string();
+  if (list.find(',') == list.npos || fs::exists(path, error)) return {path};
+  std::vector<fs::path> paths;
+  for (const std::string_view piece : split(list, ',')) paths.emplace_back(trimmed(piece));
+  return paths;
+}
+
+namespace {
+
+/// The name of a file as a client: without its ending.
+std::string client_of(const fs::path& file) {
+  FileForm form = FileForm::automatic;
+  return stem_of(file.filename().string(), FileForm::automatic, form).value_or(file.stem().string());
+}
+
+/// Files of which each is a client's: those that `path` lists, or with client-column 'file' those in a folder, or in its folders
+/// train and test; none if `path` is something else.
+OwnFiles found_by_client(const fs::path& path, const ReadSettings& settings) {
+  OwnFiles found{.form = settings.format, .train = {}, .test = {}};
+  std::error_code error;
+  if (const auto listed = listed_paths(path); listed.size() > 1) {
+    found.train = listed;
+  } else if (settings.client_column == kFileColumn && fs::is_directory(path, error)) {
+    const bool has_parts = fs::is_directory(path / "train", error);
+    found.train = sorted_files(has_parts ? path / "train" : path);
+    if (has_parts) found.test = sorted_files(path / "test");
+    if (found.train.empty()) throw failure("'" + path.string() + "' has no files; with client-column 'file', each is a client's");
+  }
+  for (const auto* part : {&found.train, &found.test}) {
+    std::set<std::string> clients;
+    for (const fs::path& file : *part) {
+      if (!fs::is_regular_file(file, error)) throw failure("data '" + file.string() + "' does not exist, or is not a file");
+      const FileForm form = settings.format == FileForm::automatic ? form_of_bytes(file) : settings.format;
+      if (form != FileForm::csv && form != FileForm::npz && form != FileForm::other)
+        throw failure("'" + file.string() + "' is " + std::string(choice_name(form)) +
+                      "; of several files each must be a table, or each a NumPy archive");
+      if (found.form == FileForm::automatic) found.form = form;
+      if (found.form != form)
+        throw failure("'" + file.string() + "' has another format than '" + found.train.front().string() + "'");
+      if (!clients.insert(client_of(file)).second)
+        throw failure("'" + file.string() + "' is a second file of client '" + client_of(file) +
+                      "'; files are named after clients");
+    }
+  }
+  return found;
 }
 
 }  // namespace
@@ -158,7 +213,10 @@ FileForm form_of_bytes(const fs::path& file) {
 OwnFiles find_own_files(const fs::path& path, const ReadSettings& settings) {
   const FileForm asked = settings.format;
   std::error_code error;
-  OwnFiles found{.form = asked, .train = {path}, .test = {}};
+  OwnFiles found = found_by_client(path, settings);
+  found.are_clients = !found.train.empty() && (settings.client_column.empty() || settings.client_column == kFileColumn);
+  if (!found.train.empty()) return found;
+  found = {.form = asked, .train = {path}, .test = {}};
   if (fs::is_directory(path, error))
     found = found_in_folder(path, asked);
   else if (!fs::exists(path, error))
@@ -180,22 +238,57 @@ OwnFiles find_own_files(const fs::path& path, const ReadSettings& settings) {
 }
 
 DataPair load_own_files(const fs::path& path, const ReadSettings& settings, bool own_rows) {
-  const OwnFiles files = find_own_files(path, settings);
+  OwnFiles files = find_own_files(path, settings);
+  const auto refuse_test = [&](const std::string& why) {
+    return usage_error("test-data is '" + settings.test + "', but " + why);
+  };
+  if (!settings.test.empty()) {
+    if (!files.test.empty()) throw refuse_test("'" + path.string() + "' has its own test part; give only one");
+    const OwnFiles tested = find_own_files(settings.test, settings);
+    if (tested.form != files.form || !tested.test.empty())
+      throw refuse_test(!tested.test.empty() ? "it has parts of its own; give the file or folder of test rows"
+                                             : "it is " + std::string(choice_name(tested.form)) + " and the data are " +
+                                                   std::string(choice_name(files.form)));
+    files.test = tested.train;
+  }
   const std::string name = "'" + files.train.front().string() + "'";
+  if (!settings.resize.empty() && (files.form == FileForm::npz || files.form == FileForm::csv))
+    throw usage_error("resize is '" + settings.resize + "'; it applies to a folder of images, and " + name + " is " +
+                      std::string(choice_name(files.form)));
   Assembly both(name, files.test.empty() ? name : "'" + files.test.front().string() + "'", settings);
   if (settings.format == FileForm::automatic && !settings.schema)
     both.notes.push_back(auto_note("format", "read as " + std::string(choice_name(files.form)), "--format"));
-  if (files.form != FileForm::npz && files.form != FileForm::csv) {
-    const Converted archive = converted(files, settings, both.shared.words, settings.rows_are_protected || own_rows);
-    if (form_of_bytes(archive.path) == FileForm::npz)
-      read_npz(archive.path, settings, both, false, name);
-    else
-      read_csv(archive.path, settings, both, false, name);
-    return both.finish(own_rows);
+  both.shared.needs_constants = settings.rows_are_protected && !own_rows && !settings.schema;
+  const bool is_own = files.form == FileForm::npz || files.form == FileForm::csv;
+  std::list<Converted> archives;
+  for (const bool as_test : {false, true}) {
+    std::vector<TableFile> tables;
+    const std::vector<fs::path>& part = as_test ? files.test : files.train;
+    if (as_test && !settings.test.empty() && both.test.examples() > 0)
+      throw refuse_test("'" + path.string() + "' has its own test part; give only one");
+    // Read from one archive, with its test part.
+    const bool is_whole = !is_own && !files.are_clients && files.form != FileForm::other;
+    if (is_whole && as_test) continue;
+    for (const fs::path& file : is_whole ? std::vector{part.front()} : part) {
+      TableFile one{.path = file, .client = files.are_clients ? client_of(file) : std::string()};
+      if (!is_own) {
+        one.name = "'" + file.string() + "'";
+        archives.push_back(converted(is_whole ? files : OwnFiles{files.form, {file}, {}}, settings, both.shared.words,
+                                     settings.rows_are_protected || own_rows));
+        one.path = archives.back().path;
+      }
+      if (files.form == FileForm::csv || (!is_own && form_of_bytes(one.path) == FileForm::csv)) {
+        tables.push_back(std::move(one));
+        continue;
+      }
+      const std::size_t rows[] = {both.train.examples(), both.test.examples()};
+      read_npz(one.path, settings, both, as_test, one.name);
+      if (one.client.empty()) continue;
+      both.train.add_client(one.client, both.train.examples() - rows[0]);
+      both.test.add_client(one.client, both.test.examples() - rows[1]);
+    }
+    if (!tables.empty()) read_csv(tables, settings, both, as_test);
   }
-  for (const bool as_test : {false, true})
-    for (const fs::path& file : as_test ? files.test : files.train)
-      files.form == FileForm::csv ? read_csv(file, settings, both, as_test) : read_npz(file, settings, both, as_test);
   return both.finish(own_rows);
 }
 

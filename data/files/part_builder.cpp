@@ -101,8 +101,9 @@ void PartBuilder::begin_examples(const Array& x, const std::vector<std::size_t>&
 // An example's numbers are identified by position, from 1. (The table reader subtracts its columns' offsets itself.)
 void PartBuilder::begin_offsets(std::size_t size) {
   for (const NamedOffset& one : shared_.offsets) {
-    std::size_t column = 0;
-    if (!parse_number(one.column, column)) continue;
+    const std::vector<std::string>& names = shared_.table.inputs;
+    std::size_t column = 1 + static_cast<std::size_t>(std::ranges::find(names, one.column) - names.begin());
+    if (column > names.size() && !parse_number(one.column, column)) continue;
     if (column < 1 || column > size || each_.size() > 1)
       throw usage_error("offsets has column " + one.column + "; " + file_ + " has examples of " + dimensions_text(each_) +
                         "; valid: columns 1 to " + std::to_string(size) + " of rows, and the key of the answers");
@@ -116,7 +117,8 @@ void PartBuilder::begin_offsets(std::size_t size) {
 // Finds the offsets of the examples; those of answers are found once the answers are known to be values.
 void PartBuilder::find_offsets() {
   for (std::size_t i = 0; i < spans_.size(); ++i)
-    if (const std::optional<double> offset = spans_[i].offset()) shared_.offsets.push_back({std::to_string(i + 1), *offset});
+    if (const std::optional<double> offset = spans_[i].offset())
+      shared_.offsets.push_back({i < shared_.table.inputs.size() ? shared_.table.inputs[i] : std::to_string(i + 1), *offset});
 }
 
 void PartBuilder::add_examples(const Array& x) {
@@ -374,15 +376,15 @@ void PartBuilder::add_client(std::string_view name, std::size_t rows) {
   for (std::size_t i = 0; i < rows; ++i) clients_.push(number);
 }
 
-void PartBuilder::add_clients(const Array& names) {
+void PartBuilder::add_names(const Array& names, Names& known, Blocks<std::uint32_t>& numbers) const {
   if (names.shape.size() != 1 || names.kind == 'f')
     throw wrong(names.key, names.type_text() + "; valid: one whole number or string per example");
   for (std::size_t i = 0; i < names.rows(); ++i) {
     char digits[24];
     if (names.is_text())
-      add_client(names.text(i), 1);
+      numbers.push(known.number(names.text(i)));
     else
-      add_client({digits, std::to_chars(digits, digits + sizeof digits, names.whole(i)).ptr}, 1);
+      numbers.push(known.number({digits, std::to_chars(digits, digits + sizeof digits, names.whole(i)).ptr}));
   }
 }
 

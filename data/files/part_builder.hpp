@@ -58,6 +58,7 @@ class Names {
 /// Everything that both parts of a data set share while being read.
 struct SharedNames {
   Names clients;
+  Names users;
   Names labels;                          ///< the words used as labels
   std::optional<int> classes;            ///< specified or stated by the file
   std::optional<int> vocabulary;         ///< specified or stated by the file
@@ -75,6 +76,7 @@ struct SharedNames {
   std::vector<NamedOffset> offsets;             ///< as specified; if none are, those that columns of the training part need
   bool finds_offsets = false;
   bool rows_are_protected = false;                    ///< no fact is inferred from a row, and no row is refused for its contents
+  bool needs_constants = false;                       ///< constants that may not be inferred must be specified
   bool kept_by_types = false;                         ///< numbers that fit in 8 bits stay numbers unless their type is 8-bit
   std::uint64_t replaced = 0;                         ///< number of invalid values replaced, if rows are protected
   bool planes_are_known = false;                      ///< the file's format puts channels first
@@ -113,7 +115,12 @@ class PartBuilder {
   void add_words(const std::string& key, std::span<const std::string> words);
   /// Sets the client of the next `rows` rows.
   void add_client(std::string_view name, std::size_t rows);
-  void add_clients(const Array& names);
+  void add_clients(const Array& names) { add_names(names, shared_.clients, clients_); }
+  /// The same for users, where they are named beside clients.
+  void add_user(std::string_view name) { users_.push(shared_.users.number(name)); }
+  void add_users(const Array& names) { add_names(names, shared_.users, users_); }
+  /// Keeps floating-point answers from becoming classes.
+  void answers_are_values() { are_classes_ = false; }
   /// Treats numbers as columns of a table, never as images.
   void are_columns() { columns_ = true; }
 
@@ -144,6 +151,7 @@ class PartBuilder {
   void add_whole_answers(const Array& y, Answering kind);
   std::int64_t class_named(const std::string& key, const std::string& label);
   void bytes_to_numbers();
+  void add_names(const Array& names, Names& known, Blocks<std::uint32_t>& numbers) const;
   void begin_offsets(std::size_t size);
   void find_offsets();
 
@@ -182,6 +190,7 @@ class PartBuilder {
   Blocks<float> values_;
 
   Blocks<std::uint32_t> clients_;
+  Blocks<std::uint32_t> users_;
 };
 
 }  // namespace fedstride

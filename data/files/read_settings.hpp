@@ -50,6 +50,7 @@ struct ReadSettings {
   int vocabulary = 0;            ///< 0: not specified
   std::string words = {};        ///< a file of words, one per line, the most frequent first
   std::string shape = {};        ///< of an example: "28x28x1"
+  std::string resize = {};       ///< "WIDTHxHEIGHT": the size that each image of a folder gets
   Normalize normalize = Normalize::automatic;
   std::string mean = {};            ///< one number, or one per channel (in a table: column), separated by commas
   std::string deviation = {};       ///< in the same form
@@ -58,6 +59,7 @@ struct ReadSettings {
   std::string normalize_clip = {};  ///< normalize private: "MEAN,SQUARE", bounds on the norms of each record's contributions
   std::string public_data = {};     ///< a file of unprotected rows, in any format
   bool public_test = false;         ///< the test part is public
+  std::string test = {};            ///< a file of the same form with the test part
   std::string inputs = {};          ///< key of the inputs; in a table, the input columns, separated by commas
   std::string drop_columns = {};    ///< columns of a table to skip, separated by commas
   std::string categories = {};      ///< "city=Rome,Oslo;color=red,green": the words of a table's columns, in order
@@ -65,6 +67,8 @@ struct ReadSettings {
   Header header = Header::automatic;
   DecimalMark decimal_mark = DecimalMark::automatic;
   Encoding encoding = Encoding::utf_8;
+  std::string numbers = {};  ///< "currency,percent": forms of a table's numbers besides plain ones (csv_fields.hpp)
+  bool dates = false;        ///< a table's dates are numbers
   std::string offsets = {};  ///< "time=1700000000": constants to subtract from columns before they are stored
   /// Rows are protected (DP): no fact is inferred from them, and no row is refused for its contents. Not a setting.
   bool rows_are_protected = false;
@@ -73,6 +77,7 @@ struct ReadSettings {
   bool kept_by_types = false;
   /// Offsets are found where single precision would lose digits (data/files/column_span.hpp). Not a setting.
   bool finds_offsets = true;
+  std::string user_column = {};  ///< column or key of users who are inside clients; empty: none. Not a setting.
   /// The client column holds users, each of which is a client: another client key is refused. Not a setting.
   bool users_are_clients = false;
 

@@ -23,6 +23,13 @@ void read_cifar_file(const std::filesystem::path& path, Assembly& into, bool as_
 /// one-byte labels.
 void read_idx_files(const std::filesystem::path& images, const std::filesystem::path& labels, Assembly& into, bool as_test);
 
+/// A file of a text table.
+struct TableFile {
+  std::filesystem::path path;
+  std::string name = {};    ///< in messages, in place of the path, for a table that was converted, so is in UTF-8
+  std::string client = {};  ///< the client whose rows it has; empty: as the client column says
+};
+
 /// A text table, one example per record (csv_records.hpp). The first line is a header if `settings` says so or specifies a column
 /// by name; if none of its fields is a number; or if its numbers count the columns from 0 or 1 and there are at least four (three
 /// next to names, two after a nameless column). The labels are the columns that `settings` lists, by name or number (counted from
@@ -34,8 +41,8 @@ void read_idx_files(const std::filesystem::path& images, const std::filesystem::
 /// kind is an error. A missing number becomes NaN (data/missing.hpp); a missing word, or one without a column, becomes zeros. If
 /// rows are protected, a header, mark, label or nameless column that would be inferred from them is refused with an error naming
 /// the flag that sets it.
-void read_csv(const std::filesystem::path& path, const ReadSettings& settings, Assembly& into, bool as_test,
-              const std::string& name = {});
+/// Several files are one table: later ones have the first one's columns, by their names, in any order.
+void read_csv(std::span<const TableFile> files, const ReadSettings& settings, Assembly& into, bool as_test);
 
 /// A NumPy archive (numpy.savez, savez_compressed): x, y and optionally client; x_test, y_test, client_test if the file has a
 /// test part. x_train, y_train and client_train are other names of the first three. Whole numbers `classes` and `vocabulary` may

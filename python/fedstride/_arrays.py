@@ -1,7 +1,5 @@
 """Conversion of arrays, tensors and data frames to NumPy."""
 
-from ._core import UsageError
-
 
 def array_of(given):
     """Returns a NumPy array: `given` itself, one that shares memory with a PyTorch tensor on the CPU, or a new one."""
@@ -22,23 +20,6 @@ def column_values(column):
     if not hasattr(column.dtype, "na_value"):  # NumPy's
         return column.to_numpy()
     return column.to_numpy(kind if not column.isna().any() else "float64" if kind == "float64" else "object")
-
-
-def frame_values(frame, names, where):
-    """These columns of a DataFrame as floating-point numbers, NaN where they have gaps."""
-    import numpy
-
-    columns = list(frame.columns)
-    for at, name in enumerate(columns):
-        if name in columns[:at]:
-            raise UsageError(f"{where} has two columns '{name}'; each needs a name of its own")
-    for name in names:
-        kind = frame[name].dtype
-        if getattr(kind, "kind", "") not in tuple("biuf"):
-            raise UsageError(f"{where} has column '{name}' of type {kind}; valid: numbers of pandas; for text, write a CSV file, to "
-                             "which the settings categories and missing apply")
-    are_single = all(str(frame[name].dtype) == "float32" for name in names)
-    return frame[list(names)].to_numpy("float32" if are_single else "float64", na_value=numpy.nan)
 
 
 class Refused(Exception):

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import numbers
 from collections.abc import Mapping
 
-from ._arrays import array_of, column_values, frame_values, is_frame
+from ._arrays import array_of, is_frame
 from ._core import Error, UsageError
 from ._kept import kept
 
 # Usual names of input and label columns: the first one present is used if neither a setting nor the columns' types decide.
 _INPUTS = ("x", "image", "img", "pixel_values", "input_ids", "tokens")
 _LABELS = ("y", "label", "labels", "fine_label", "target")
-_TARGETS = ("label", "target", "y", "class")  # of a table, as in data/files/csv.cpp
 _TEST = ("test", "validation")
 
 
@@ -20,20 +20,26 @@ def arrays_of_object(data, settings, is_plain=False):
     """Returns the arrays of a data set by key, or None if `data` is not another library's data set. The role of each column
     follows from names, types and the settings `inputs`, `label` and `client_column`, never from rows. `is_plain`: as for
     _kept.kept."""
+    if _is_pair(data):
+        return _of_pair(data, settings)
+    if isinstance(data, Mapping) and not is_frame(data) and any(is_frame(one) for key, one in data.items() if key not in ("train", *_TEST)):
+        return _of_keys(data, settings)
     train, test = _parts(data)
     if train is None:
         return None
+    if is_frame(train):
+        if test is not None and not is_frame(test):
+            raise UsageError(f"the test part of data is of type {type(test).__name__}; with a DataFrame it must be one, too")
+        return {"table": _table(train)} | ({} if test is None else {"table_test": _table(test)})
 
     def convert():
         arrays = _arrays_of(train, settings, "data")
         if test is not None:
             more = _arrays_of(test, settings, "the test part of data")
-            more.pop("notes", None)
-            _order_columns(more, arrays, _keys(settings)[0])
             arrays.update({f"{key}_test": array for key, array in more.items()})
         return arrays
 
-    if is_frame(train) or _tensors(train):  # reading everything to recognize them costs more than converting them
+    if _tensors(train):  # reading everything to recognize them costs more than converting them
         return convert()
     return kept((train, test), settings, is_plain, convert)
 
@@ -49,13 +55,17 @@ def _is_set(data):
     return is_frame(data) or hasattr(data, "__len__") and hasattr(data, "__getitem__")
 
 
+def _is_pair(data):
+    """True for (x, y) and (x, y, client) whose x is a frame. Two frames with columns of the same names are a training and a test part."""
+    if not isinstance(data, (tuple, list)) or not 2 <= len(data) <= 3 or not is_frame(data[0]):
+        return False
+    return not is_frame(data[1]) or len(data[1].columns) == 1 or set(data[1].columns).isdisjoint(data[0].columns)
+
+
 def _parts(data):
     """Returns (training part, test part or None), or (None, None) if `data` is not a data set."""
     if _is_set(data):
         return data, None
-    if isinstance(data, (tuple, list)) and len(data) == 2 and all(map(is_frame, data)) and (
-            len(data[1].columns) == 1 or set(data[1].columns).isdisjoint(data[0].columns)):
-        return None, None  # (x, y)
     if isinstance(data, (tuple, list)) and len(data) == 2 and all(_is_set(part) for part in data):
         return tuple(data)
     if isinstance(data, Mapping) and "train" in data and _is_set(data["train"]):
@@ -64,8 +74,6 @@ def _parts(data):
 
 
 def _arrays_of(data, settings, where):
-    if is_frame(data):
-        return _of_frame(data, settings, where)
     if len(data) == 0:
         raise UsageError(f"{where} has no rows; it must have at least one")
     if hasattr(data, "column_names") and hasattr(data, "with_format"):
@@ -73,16 +81,6 @@ def _arrays_of(data, settings, where):
     if _tensors(data):
         return dict(zip(_keys(settings), map(array_of, data.tensors)))
     return _of_rows(data, settings, where)
-
-
-def _order_columns(part, like, inputs):
-    """Puts a part's named columns in the order of another part's, and removes their names."""
-    own, wanted = list(part.pop("columns", ())), list(like.get("columns", ()))
-    if own != wanted and own and wanted:
-        missing = [name for name in wanted if name not in own]
-        if missing:
-            raise UsageError(f"the test part of data has no column '{missing[0]}'; its columns are {', '.join(own)}")
-        part[inputs] = part[inputs][:, [own.index(name) for name in wanted]]
 
 
 def _tensors(data):
@@ -96,27 +94,64 @@ def _keys(settings):
     return settings.get("inputs") or "x", settings.get("label") or "y", settings.get("client_column") or "client"
 
 
-def _of_frame(frame, settings, where):
+def _of_keys(data, settings):
+    """The tables of a dict with a DataFrame of inputs, beside labels and clients."""
+    keys, parts = _keys(settings), {"table": ("{}", "{}_train", "train_{}"), "table_test": ("{}_test", "test_{}")}
+    known = {form.format(key): (part, at) for part, forms in parts.items() for form in forms for at, key in enumerate(keys)}
+    unknown = next((key for key in data if key not in known), None)
+    if unknown is not None:
+        raise UsageError(f"data has the key '{unknown}' beside a DataFrame; valid: {', '.join(keys)}, each also with _test")
+    tables = {}
+    for part in parts:
+        given = [next((data[name] for name, place in known.items() if place == (part, at) and name in data), None) for at in range(3)]
+        if given[0] is not None:
+            if not is_frame(given[0]):
+                raise UsageError(f"the inputs of data are of type {type(given[0]).__name__}; beside a DataFrame, they must be one")
+            made = _of_pair(given, settings)
+            tables.update({part: made.pop("table"), **made})
+    return tables
+
+
+def _of_pair(data, settings):
+    """A table of (x, y) or (x, y, client), where x is a DataFrame, and the names of the label's columns and the client's."""
     import numpy
 
-    inputs, label, client = _keys(settings)
-    columns = list(frame.columns)
-    if settings.get("inputs"):
-        raise UsageError(f"inputs is '{inputs}'; with a DataFrame, give a frame with only these columns")
-    targets = [name for name in columns if str(name).lower() in _TARGETS and name != client]
-    if len(targets) > 1 and not settings.get("label"):
-        raise UsageError(f"{where}: columns '{targets[0]}' and '{targets[1]}' may both be the label; name one with label=")
-    answers = settings.get("label") or next((name for name in targets or reversed(columns) if name != client), None)
-    for setting, name in (("label", answers), ("client_column", client if settings.get("client_column") else None)):
-        if name is not None and name not in columns:
-            raise UsageError(f"{setting} is '{name}'; the columns of {where} are {', '.join(map(str, columns))}")
-    values = [name for name in columns if name not in (answers, client)]
-    arrays = {inputs: frame_values(frame, values, where)}
-    if all(isinstance(name, str) for name in values):
-        arrays["columns"] = numpy.array(values)
-    if targets and not settings.get("label"):
-        arrays["notes"] = numpy.array([f"label auto: '{answers}'; to change it: label="])
-    return arrays | {key: column_values(frame[name]) for key, name in ((label, answers), (client, client)) if name in columns}
+    frame, names = data[0], {}
+    taken = [str(name) for name in frame.columns]
+    for setting, usual, given in zip(("label", "client_column"), ("y", "client"), data[1:]):
+        if given is None:
+            continue
+        part = given if is_frame(given) else given.to_frame() if hasattr(given, "to_frame") else _frame_like(frame, given, usual)
+        if len(part) != len(frame):
+            raise UsageError(f"data has {len(frame)} rows of inputs and {len(part)} of {usual}; each example needs one")
+        own = [usual if name is None else str(name) for name in part.columns]
+        if settings.get(setting) and len(own) == 1:
+            own = [str(settings[setting])]
+        if any(name in taken or "," in name for name in own):
+            own = [next(name for name in (f"{usual}{at or ''}", f"the {usual}{at or ''}") if name not in taken) for at in range(len(own))]
+        names[setting] = numpy.array([",".join(own)])
+        taken += own
+        frame = frame.reset_index(drop=True).join(part.reset_index(drop=True).set_axis(own, axis=1))
+    return {"table": _table(frame), **names}
+
+
+def _frame_like(frame, given, name):
+    """A frame of the same library with one-dimensional or two-dimensional values."""
+    values = array_of(given)
+    columns = [name] if values.ndim < 2 else [f"{name} {at}" for at in range(values.shape[1])]
+    return type(frame)(values.reshape(len(values), -1), columns=columns)
+
+
+def _table(frame):
+    """The frame as a table with a header (CSV), so that a frame is read by the rules for files."""
+    import numpy
+
+    names = [" ".join(str(name).split()) for name in frame.columns]
+    try:
+        text = frame.set_axis(names, axis=1).to_csv(index=False).encode()
+    except (UnicodeError, csv.Error) as error:
+        raise UsageError(f"data cannot be written as a table: {error}") from None
+    return numpy.frombuffer(text, numpy.uint8)
 
 
 def _column(data, columns, setting, chosen, names, kind, where):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._arrays import array_of, column_values, frame_values, is_frame
+from ._arrays import array_of, column_values
 from ._core import UsageError
 from ._kept import Arrays
 from ._objects import arrays_of_object
@@ -85,28 +85,13 @@ def split_data(data, settings=None, config=None):
         data = {name: array for name, array in zip(_NAMES, data) if array is not None}
     if not isinstance(data, Mapping):
         raise UsageError(f"data is of type {type(data).__name__}; valid: a path, (x, y), (x, y, client), a dict of arrays or a data set")
-    arrays = Arrays({_key(key): _plain(key, array) for key, array in _of_frames(data, settings).items() if array is not None})
+    arrays = Arrays({_key(key): _plain(key, array) for key, array in data.items() if array is not None})
     arrays.turned = getattr(data, "turned", {})
     _settle_gaps(arrays, settings)
     return None, arrays
 
 
 _FORMS = ("{}", "{}_train", "train_{}", "{}_test", "test_{}")  # names of a part's arrays
-
-
-def _of_frames(data, settings):
-    """Replaces DataFrames by arrays, whose columns are in the order of the first frame of inputs."""
-    import numpy
-
-    frames = {key: given for key, given in data.items() if is_frame(given)}
-    inputs = [form.format(settings.get("inputs") or "x") for form in _FORMS]
-    first = next((frames[key] for key in inputs if key in frames), None)
-    arrays = {key: column_values(frame[frame.columns[0]]) if len(frame.columns) == 1 and key not in inputs
-              else frame_values(frame, first.columns if key in inputs and set(first.columns) == set(frame.columns) else frame.columns,
-                                f"key '{key}' of data") for key, frame in frames.items()}
-    if first is not None and "columns" not in data and all(isinstance(name, str) for name in first.columns):
-        arrays["columns"] = numpy.array(list(first.columns))
-    return {**data, **arrays}
 
 
 def _settle_gaps(arrays, settings):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import html
 import json
@@ -10,7 +9,6 @@ import math
 import os
 import pathlib
 import re
-import tempfile
 import tomllib
 from typing import TYPE_CHECKING, Any
 
@@ -187,22 +185,18 @@ class Run:
         columns, arrays = self.schema.get("columns", {}), None
         if hasattr(data, "to_csv") and not columns.get("named"):
             data = data.to_numpy()
-        with contextlib.ExitStack() as stack:
-            if hasattr(data, "to_csv"):  # read by the run's rules for files
-                code = {"windows-1252": "cp1252"}.get(self.settings["encoding"], self.settings["encoding"])
-                file = stack.enter_context(tempfile.NamedTemporaryFile("w", suffix=".csv", encoding=code, newline=""))
-                mark = "," if self.settings["decimal_mark"] == "comma" else "."
-                data.to_csv(file, index=False, na_rep="NA", decimal=mark, sep=";")
-                file.flush()
-                data = file.name
-            elif not isinstance(data, (str, os.PathLike)):
-                inputs = _plain("x", data)
-                if inputs.ndim < 2:
-                    raise UsageError(f"the inputs have {inputs.ndim} dimension; valid: one row for each example, as in x[None] for one")
-                has_floats = not self.schema["form"].get("vocabulary") and inputs.dtype.kind in "iu" and inputs.dtype.itemsize > 1
-                arrays = {"x": inputs.astype(numpy.float64) if has_floats else inputs}
-            path = "" if arrays else os.fspath(data)
-            kind, names, flat = _core.predict(os.fspath(self), path, arrays, client, threads)
+        path = ""
+        if isinstance(data, (str, os.PathLike)):
+            path = os.fspath(data)
+        elif hasattr(data, "to_csv"):
+            _, arrays = split_data(data)
+        else:
+            inputs = _plain("x", data)
+            if inputs.ndim < 2:
+                raise UsageError(f"the inputs have {inputs.ndim} dimension; valid: one row for each example, as in x[None] for one")
+            has_floats = not self.schema["form"].get("vocabulary") and inputs.dtype.kind in "iu" and inputs.dtype.itemsize > 1
+            arrays = {"x": inputs.astype(numpy.float64) if has_floats else inputs}
+        kind, names, flat = _core.predict(os.fspath(self), path, arrays, client, threads)
         numbers = numpy.array(flat).reshape(-1, len(names))
         if kind == "values":
             return {"values": numbers, "names": names}

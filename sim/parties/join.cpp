@@ -75,7 +75,8 @@ std::string terms_text(const Setup& setup, ClientId client) {
          (configuration.partition.as<OwnRows>() != nullptr || configuration.partition.as<OutsideRows>() != nullptr
               ? " of its own"
               : " of " + configuration.dataset) +
-         (setup.privacy.example ? level("example", *setup.privacy.example) : "") +
+         (setup.privacy.example ? level(user_level(configuration.privacy) != nullptr ? "user" : "example", *setup.privacy.example)
+                                : "") +
          (setup.privacy.client ? level("client", *setup.privacy.client) : "") +
          (setup.rules.sum.secure ? "; secure aggregation: its update is sent masked" : "") +
          (setup.privacy.on()       ? ""

@@ -18,6 +18,9 @@ std::string settings_for_clients(const Setup& setup) {
     if (ExampleSettings* example = configuration.privacy->example()) {
       example->noise_multiplier = setup.privacy.example->noise_multiplier;
       example->accountant = make_choice<AccountantChoice>("accountant", part_name(setup.privacy.example->accountant));
+      if (user_level(configuration.privacy) != nullptr && !setup.privacy.plans.empty())
+        static_cast<UserSettings*>(example)->user_sampling =
+            setup.privacy.plans.begin()->second->unit() == LotUnit::users ? UserSampling::users : UserSampling::examples;
     }
   return write_settings(configuration, {});
 }

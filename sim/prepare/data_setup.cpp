@@ -136,6 +136,7 @@ DataSetup outside_setup(const Configuration& configuration, const OutsideRows& o
 // The clients have the rows; only the test part and the normalization of the coordinator's data set are used.
 DataSetup roster_setup(const Configuration& configuration, const OwnRows& own) {
   DataSetup setup{.configuration = configuration, .data = load(configuration)};
+  setup.notes = setup.data.notes;
   setup.data.has_public_test = true;  // the coordinator's rows belong to no client
   for (std::string& fact : setup.data.facts) fact += ", of the coordinator's rows, which are no client's";
   setup.data.validation_rows =
@@ -144,6 +145,7 @@ DataSetup roster_setup(const Configuration& configuration, const OwnRows& own) {
   std::map<std::string, std::size_t> first_client;
   std::vector<std::uint64_t> counts;
   std::vector<std::string> hashes;
+  std::vector<std::map<std::uint64_t, std::uint64_t>> users;
   for (const RosterLine& line : read_roster(own.roster, configuration.clients)) {
     const auto [other, fresh] = first_client.try_emplace(line.data_hash, counts.size());
     if (!fresh)
@@ -154,12 +156,18 @@ DataSetup roster_setup(const Configuration& configuration, const OwnRows& own) {
         if (setup.data.columns.are_named && std::ranges::find(line.columns, name) == line.columns.end())
           throw failure("client " + std::to_string(counts.size()) + "'s rows have no column '" + name + "': they have " +
                         joined(line.columns) + "; the experiment has " + joined(setup.data.columns.inputs));
+    if (user_level(configuration.privacy) != nullptr && line.users.empty())
+      throw failure("client " + std::to_string(counts.size()) +
+                    "'s line in the roster names no users; write it again: fedstride data roster with --user-column");
+    users.push_back(line.users);
+    for (const auto& [rows, many] : line.users) hash.value(rows).value(many);
     counts.push_back(line.rows);
     hashes.push_back(line.data_hash);
     hash.value(line.rows).text(line.data_hash);
   }
   setup.clients = remote_clients(std::move(counts), hash.hex());
   setup.clients.data_hashes = std::move(hashes);
+  setup.clients.users = std::move(users);
   return setup;
 }
 
@@ -271,6 +279,7 @@ DataSetup prepare_own_data(const Configuration& configuration, ClientId client, 
       .client_column = options.read.client_column,
       .targets = options.read.targets,
       .class_names = names_of_words(schema),
+      .resize = options.read.resize,
       .inputs = options.read.inputs,
       .drop_columns = options.read.drop_columns,
       .categories = options.read.categories.empty() ? categories_text(schema.columns.categories) : options.read.categories,
@@ -278,7 +287,10 @@ DataSetup prepare_own_data(const Configuration& configuration, ClientId client, 
       .header = options.read.header,
       .decimal_mark = options.read.decimal_mark,
       .encoding = options.read.encoding,
-      .offsets = options.read.offsets};
+      .numbers = options.read.numbers,
+      .dates = options.read.dates,
+      .offsets = options.read.offsets,
+      .user_column = options.read.user_column};
   std::string hash = load_own_rows(configuration.dataset, plain).hash;
   options.read.rows_are_protected = configuration.privacy.as<NoPrivacy>() == nullptr;
   options.read.schema = std::make_shared<const Schema>(schema);
@@ -332,6 +344,14 @@ void write_partition(const DataSetup& setup, const std::filesystem::path& path) 
 
 std::string partition_text(const DataSetup& setup) {
   const Dataset& train = setup.data.train;
+  if (setup.clients.rows.row_count() == 0) {  // the clients have the rows
+    constexpr std::size_t kMostShown = 20;
+    const std::vector<std::uint64_t>& counts = setup.clients.row_counts;
+    std::string text;
+    for (std::size_t client = 0; client < std::min(counts.size(), kMostShown); ++client)
+      text += "client " + std::to_string(client) + ": " + counted(counts[client], "row") + "\n";
+    return text + (counts.size() > kMostShown ? "and " + std::to_string(counts.size() - kMostShown) + " more\n" : "");
+  }
   return heat_map(rows_per_class(setup.clients.rows, train.labels, train.label_classes()), train.class_names);
 }
 

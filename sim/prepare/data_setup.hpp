@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -22,9 +23,10 @@ struct RunClients {
   ClientRows rows = {};                        ///< rows of data.train, a list per client; empty lists if the rows are elsewhere
   std::vector<std::uint64_t> row_counts = {};  ///< each client's number of rows
   std::string partition_hash = {};
-  ClientRows test = {};                       ///< rows of client_test_data on which each client is tested; empty: none
-  bool test_is_of_test_part = false;          ///< true: `test` lists rows of data.test, by natural client; false: of data.train
-  std::size_t unused_rows = 0;                ///< rows of data.train, outside the validation rows, that no client trains on
+  ClientRows test = {};               ///< rows of client_test_data on which each client is tested; empty: none
+  bool test_is_of_test_part = false;  ///< true: `test` lists rows of data.test, by natural client; false: of data.train
+  std::size_t unused_rows = 0;        ///< rows of data.train, outside the validation rows, that no client trains on
+  std::vector<std::map<std::uint64_t, std::uint64_t>> users = {};  ///< partition own: RosterLine::users of each client
   std::vector<std::string> data_hashes = {};  ///< partition own: a hash of each client's rows, which are not in data.train
 
   std::size_t size() const { return row_counts.size(); }

@@ -75,7 +75,7 @@ void add_beside(const DataSetup& setup, LevelSetup& level, const Spending& compo
   level.evaluate_every = static_cast<std::uint32_t>(configuration.evaluate_every);
 }
 
-// Each client's numbers of rows and units. If the units are users, the rows must be in this process.
+// Each client's numbers of rows and units. If the units are users, the rows must be in this process, or a roster has counted them.
 std::vector<LotSizes> lot_sizes(const DataSetup& setup, const PrivateRules& rules) {
   std::vector<LotSizes> sizes;
   const Dataset& data = setup.data.train;
@@ -83,11 +83,17 @@ std::vector<LotSizes> lot_sizes(const DataSetup& setup, const PrivateRules& rule
     const std::size_t count = setup.clients.row_counts[client];
     sizes.push_back({count, count});
     if (rules.unit == LotUnit::examples) continue;
-    std::map<std::uint32_t, std::size_t> rows_of;
-    for (const Row row : setup.clients.rows[client]) ++rows_of[data.clients[row]];
+    std::map<std::uint64_t, std::uint64_t> users;  // by their number of rows
+    if (!setup.clients.users.empty()) {
+      users = setup.clients.users[client];
+    } else {
+      std::map<std::uint32_t, std::uint64_t> rows_of;
+      for (const Row row : setup.clients.rows[client]) ++rows_of[data.user_of_row()[row]];
+      for (const auto& [user, rows] : rows_of) ++users[rows];
+    }
     sizes.back().units = 0;
-    for (const auto& [user, rows] : rows_of)
-      sizes.back().units += rules.unit == LotUnit::users ? 1 : std::min<std::size_t>(rows, rules.bound);
+    for (const auto& [rows, many] : users)
+      sizes.back().units += many * (rules.unit == LotUnit::users ? 1 : std::min<std::uint64_t>(rows, rules.bound));
   }
   return sizes;
 }
@@ -127,7 +133,7 @@ double noise_of_lots(const Accountant& accountant, PrivateRules rules, const Opt
 // Sets the unit of users' lots: as configured or, if automatic, the unit with less noise on the mean at the same epsilon, which
 // depends only on public sizes. Returns a note for the user on an automatic choice.
 std::string choose_user_lots(const UserSettings& settings, const DataSetup& setup, PrivateRules& rules) {
-  if (setup.data.train.clients.empty())
+  if (setup.data.train.user_of_row().empty() && setup.clients.users.empty())
     throw usage_error(
         "dp is 'user', but the data name no users; name their column or key (--user-column), or use --dp client if each client "
         "is one user");

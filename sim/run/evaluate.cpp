@@ -213,7 +213,8 @@ EvaluatedData data_of_run(const std::filesystem::path& folder, const DataOptions
                       "' are with its clients; valid: test");
   std::error_code error;
   if (!options.data.empty() && !options.brought)
-    asked.is_other = !std::filesystem::equivalent(options.data, asked.place.data, error);
+    asked.is_other = options.data != asked.place.data && !std::filesystem::equivalent(options.data, asked.place.data, error);
+  if (asked.is_other) asked.place.read.test.clear();
   asked.place.read = merged(options.read, asked.place.read);
   asked.place.brought = options.brought;
   if (!options.data.empty()) asked.place.data = options.data;
@@ -315,11 +316,9 @@ std::vector<Row> all_rows(const Dataset& data) {
   return rows;
 }
 
-// Positions have no metrics, and scores of a whole vocabulary for each.
 Metrics metrics_on(const Model& model, const Dataset& data, const std::vector<Row>& rows, const ClientSkew& skew,
                    const Vector& weights, Threads& pool) {
-  if (rows.empty() || data.targets == Targets::positions) return {};
-  return metrics_of(data, rows, Evaluator(model, data, rows, skew).scores(weights, pool));
+  return rows.empty() ? Metrics{} : Evaluator(model, data, rows, skew).metrics(weights, pool);
 }
 
 }  // namespace

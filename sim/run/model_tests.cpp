@@ -129,6 +129,11 @@ ModelTests::ModelTests(const Setup& setup, Threads& threads, Fleet& fleet) : set
 void ModelTests::test(const Vector& model, RoundRecord& record) {
   record.test = evaluate(model, record.round, EvaluatedOn::test, record.evaluation_seconds);
   if (!record.test) return;
+  if (setup_.configuration.metrics && !record.test->is_told) {
+    const auto start = std::chrono::steady_clock::now();
+    threads_.run([&] { record.test_metrics = evaluator_of(EvaluatedOn::test).metrics(model, threads_).numbers; });
+    record.evaluation_seconds += seconds_since(start);
+  }
   record.test_is_covered = is_covered(*record.test);
   if (!setup_.data.validation_rows.empty())
     record.validation = evaluate(model, record.round, EvaluatedOn::validation, record.evaluation_seconds);
@@ -137,15 +142,19 @@ void ModelTests::test(const Vector& model, RoundRecord& record) {
   if (backdoor_) threads_.run([&] { record.backdoor_success = backdoor_->success(model, threads_); });
 }
 
+Evaluator& ModelTests::evaluator_of(EvaluatedOn examples) {
+  auto& evaluator = evaluators_[examples];
+  if (evaluator == nullptr) evaluator = make_evaluator(setup_, examples);
+  return *evaluator;
+}
+
 std::optional<Evaluation> ModelTests::evaluate(const Vector& model, std::uint32_t round, EvaluatedOn examples, double& seconds) {
   const auto start = std::chrono::steady_clock::now();
   std::optional<Evaluation> result;
   if (private_ && examples != EvaluatedOn::validation) {
     threads_.run([&] { result = private_->evaluate(model, round, source_of(setup_), threads_); });
   } else if (result = fleet_.evaluate(model, examples); !result && setup_.model.has_layers()) {
-    auto& evaluator = evaluators_[examples];
-    if (evaluator == nullptr) evaluator = make_evaluator(setup_, examples);
-    threads_.run([&] { result = evaluator->evaluate(model, threads_); });
+    threads_.run([&] { result = evaluator_of(examples).evaluate(model, threads_); });
   }
   if (result) seconds += seconds_since(start);
   return result;

@@ -66,6 +66,8 @@ class ModelTests {
   bool is_private() const { return private_.has_value(); }
 
  private:
+  Evaluator& evaluator_of(EvaluatedOn examples);
+
   const Setup& setup_;
   Threads& threads_;
   Fleet& fleet_;

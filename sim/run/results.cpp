@@ -13,6 +13,7 @@
 #include "core/spread.hpp"
 #include "core/text.hpp"
 #include "dp/ledger/statement.hpp"
+#include "partitions/natural.hpp"
 #include "sim/prepare/setup.hpp"
 
 namespace fedstride {
@@ -71,8 +72,9 @@ constexpr std::string_view kOfSummary[] = {
     "rounds",   "finished",        "halted",        "test_accuracy", "test_r2",     "test_loss",    "model_hash",
     "model",    "parameters",      "training_rows", "test_rows",     "version",     "commit",       "numerics_version",
     "compiler", "instruction_set", "randomness",    "privacy",       "ledger_head", "ledger_lines", "metric"};
-constexpr std::string_view kOfRound[] = {"round",      "test_accuracy",   "test_r2",        "test_loss",
-                                         "model_hash", "example_privacy", "client_privacy", "clip"};
+constexpr std::string_view kOfRound[] = {"round",           "test_accuracy",          "test_r2",  "test_loss", "model_hash",
+                                         "example_privacy", "client_privacy",         "clip",     "test_auc",  "test_macro_f1",
+                                         "test_log_loss",   "test_balanced_accuracy", "test_mae", "test_mse"};
 // The covered fields of a client if only examples are protected. Learning rates and undone steps follow from noisy gradients.
 // Under client-level privacy every field belongs to one client and reveals that it was drawn, so none is covered.
 std::vector<std::string_view> covered_of_client() {
@@ -92,7 +94,10 @@ void add_uncovered(const Json& json, std::span<const std::string_view> covered, 
 }
 
 std::vector<std::string> names_of_test(const Json& json) {
-  return {json.contains("test_r2") ? "test_r2" : "test_accuracy", "test_loss"};
+  std::vector<std::string> names;
+  for (const auto& [name, value] : json.items())
+    if (name.starts_with("test_") && name != "test_rows") names.push_back(name);
+  return names;
 }
 
 // The fields of a line that no guarantee covers; "clients.x" is field x of every client.
@@ -271,6 +276,8 @@ std::string round_json(const RoundRecord& record, bool publishable, const Client
   json["round"] = record.round;
   const std::string metric(metric_key(record.metric));
   add_evaluation(json, "test", metric, record.test);
+  for (const NamedNumber& number : record.test_metrics)
+    if (const std::string key = "test_" + std::string(number.name); !json.contains(key)) json[key] = number_or_null(number.value);
   add_evaluation(json, "validation", metric, record.validation);
   json["train_loss"] = number_or_null(record.totals.sums.loss);
   for (const NamedNumber& number : record.numbers) json[std::string(number.name)] = number_or_null(number.value);
@@ -384,6 +391,10 @@ std::string summary_json(const Setup& setup, const RunSummary& summary, const st
     if (!setup.data.train.class_names.empty()) json["class_names"] = setup.data.train.class_names;
   }
   const auto brought = std::accumulate(setup.clients.row_counts.begin(), setup.clients.row_counts.end(), std::uint64_t{0});
+  constexpr std::size_t kMostNames = 10'000;
+  if (const auto& names = setup.data.train.client_names;
+      setup.configuration.partition.as<Natural>() != nullptr && setup.clients.size() <= std::min(names.size(), kMostNames))
+    json["client_names"] = std::vector(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(setup.clients.size()));
   json["training_rows"] =
       setup.clients.rows.row_count() > 0 ? setup.data.train.size() - setup.data.validation_rows.size() : brought;
   json["test_rows"] = setup.data.test.size();

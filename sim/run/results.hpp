@@ -24,10 +24,11 @@ struct Spread;
 /// One finished round: a line of rounds.jsonl.
 struct RoundRecord {
   std::uint32_t round = 0;
-  std::string_view metric = "accuracy";       ///< the metric of the evaluations (Evaluation::metric)
-  std::optional<Evaluation> test = {};        ///< in evaluated rounds
-  bool test_is_covered = false;               ///< `test` depends on public rows only, or is an accounted release
-  std::optional<Evaluation> validation = {};  ///< in evaluated rounds, with a validation split
+  std::string_view metric = "accuracy";        ///< the metric of the evaluations (Evaluation::metric)
+  std::optional<Evaluation> test = {};         ///< in evaluated rounds
+  std::vector<NamedNumber> test_metrics = {};  ///< Metrics::numbers of `test`, if they are asked for
+  bool test_is_covered = false;                ///< `test` depends on public rows only, or is an accounted release
+  std::optional<Evaluation> validation = {};   ///< in evaluated rounds, with a validation split
   std::vector<ClientReport> clients = {};
   RoundTotals totals = {};                        ///< totals over these clients
   std::optional<double> backdoor_success = {};    ///< share of images with the trigger that are classified as its target

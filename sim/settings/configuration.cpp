@@ -11,6 +11,7 @@
 #include "core/field_words.hpp"
 #include "core/text.hpp"
 #include "data/datasets.hpp"
+#include "data/files/convert.hpp"
 #include "nn/models.hpp"
 #include "nn/tensor_line.hpp"
 #include "partitions/given_sizes.hpp"
@@ -152,9 +153,12 @@ DataOptions data_options(const Configuration& configuration) {
   DataOptions options{
       .data_dir = configuration.data_dir, .data = configuration.data, .read = configuration, .brought = configuration.brought};
   if (const UserSettings* users = user_level(configuration.privacy); users != nullptr && !users->user_column.empty()) {
-    options.read.client_column = users->user_column;
+    const bool are_beside = configuration.partition.as<OwnRows>() != nullptr ||
+                            (!configuration.client_column.empty() && configuration.client_column != users->user_column);
+    (are_beside ? options.read.user_column : options.read.client_column) = users->user_column;
     options.read.users_are_clients = is_by_natural_clients(configuration) && configuration.client_column.empty();
   }
+  options.read.may_lack_clients = configuration.partition.as<OwnRows>() != nullptr;  // the coordinator's rows
   options.read.rows_are_protected = is_private(configuration) && configuration.partition.as<OwnRows>() == nullptr;
   options.read.finds_offsets = configuration.partition.as<OwnRows>() == nullptr;  // clients know only the offsets in settings
   return options;
@@ -166,10 +170,10 @@ bool is_about_normalizing(std::string_view key) {
 }
 
 bool is_about_reading(std::string_view key) {
-  constexpr std::string_view kReading[] = {"format",      "label",        "client-column", "targets",    "classes",
-                                           "class-names", "vocabulary",   "words",         "shape",      "public-data",
-                                           "public-test", "inputs",       "drop-columns",  "categories", "missing",
-                                           "header",      "decimal-mark", "encoding",      "offsets"};
+  constexpr std::string_view kReading[] = {
+      "format",       "label",       "client-column", "targets", "classes",      "class-names", "vocabulary", "words",
+      "shape",        "public-data", "public-test",   "inputs",  "drop-columns", "categories",  "missing",    "header",
+      "decimal-mark", "encoding",    "offsets",       "numbers", "dates",        "resize",      "test-data"};
   return std::ranges::find(kReading, key) != std::end(kReading);
 }
 
@@ -252,7 +256,16 @@ Configuration with_absolute_paths(Configuration configuration) {
   for_each_setting(configuration, [](const SettingInfo& info, void* owner) {
     if (info.valid.place == Place::none || shapes_output(info.shapes)) return;
     const std::string path = std::get<std::string>(info.get(owner));
-    if (!path.empty()) info.set(owner, std::filesystem::absolute(path).lexically_normal().string());
+    if (path.empty()) return;
+    std::vector<std::string> paths;
+    for (const auto& one : info.name == "data" ? listed_paths(path) : std::vector<std::filesystem::path>{path})
+      paths.push_back(std::filesystem::absolute(one).lexically_normal().string());
+    const std::string all = joined(paths, ",");
+    for (std::size_t at = 0, length = 0; at < all.size(); at += length)
+      if (length = character_bytes(std::string_view(all).substr(at)); length == 0)
+        throw usage_error(std::string(info.name) + " is '" + clean_text(all) +
+                          "'; a path that is to be found again must be UTF-8 without control characters");
+    info.set(owner, all);
   });
   return configuration;
 }

@@ -134,6 +134,7 @@ struct Configuration : ReadSettings {
   double normalize_noise = 0;
   int evaluate_every = 1;
   int evaluate_rows = 0;
+  bool metrics = false;
   int checkpoint_every = 0;
   std::string client_reports = "all";
   std::uint64_t seed = 1;

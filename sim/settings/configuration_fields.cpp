@@ -11,13 +11,15 @@ struct ConfigurationFields {
           Field{"dataset", &Configuration::dataset, "data set (see 'fedstride data list')", Valid{.known = known_datasets}}
               .first(),
           Field{"data", &Configuration::data,
-                "your own data: a file, or a folder with train and test files (NumPy .npz, HDF5, LEAF JSON, CSV, idx or CIFAR "
-                "format)",
+                "your own data: a file, files separated by commas, each a client's, or a folder with train and test files (NumPy "
+                ".npz, HDF5, LEAF JSON, CSV, idx or CIFAR format)",
                 kFile, Shapes::work}
               .first(),
           Field{"data-dir", &Configuration::data_dir,
                 "folder of the data sets (default: $FEDSTRIDE_DATA, else $XDG_CACHE_HOME/fedstride, else ~/.cache/fedstride)",
                 kFolder, Shapes::work},
+          Field{"test-data", &Configuration::test,
+                "own data: a file with the test rows (default: the data's own, or a sixth of the rows)", kFile, Shapes::work},
           Field{"format", &Configuration::format, "format of your own data; auto: by the file's first bytes or name"},
           Field{"label", &Configuration::label,
                 "own data: target columns or keys, by name or number from 1, separated by commas (default: by its name, else the "
@@ -36,11 +38,17 @@ struct ConfigurationFields {
                 "own table: whether its first line is a header; auto: by its contents (docs/data.md)"},
           Field{"encoding", &Configuration::encoding, "own table: encoding of its text"},
           Field{"decimal-mark", &Configuration::decimal_mark, "own table: decimal mark; auto: the table's, under dp a point"},
+          Field{"numbers", &Configuration::numbers,
+                "own table: other forms of numbers that are read: currency (\"$1,234.50\", \"12 EUR\"), percent (\"12.3 %\"), or "
+                "both, separated by a comma"},
+          Field{"dates", &Configuration::dates,
+                "own table: read dates (2024-03-01, 2024-03-01T12:30) as numbers, the days since 1970"},
           Field{"offsets", &Configuration::offsets,
                 "own data: constants subtracted from columns, such as \"time=1700000000\" (default: where floats would lose "
                 "digits)"},
           Field{"client-column", &Configuration::client_column,
-                "own data: column or key that names each row's client, for --partition natural (default: none, or client)"},
+                "own data: column or key that names each row's client, for --partition natural (default: none, or client); file: "
+                "each file is a client's"},
           Field{"targets", &Configuration::targets,
                 "own data: kind of targets; auto: from their type and values, under dp from their type and --classes"},
           Field{"classes", &Configuration::classes, "own data: number of classes; 0: from the labels (not under dp)",
@@ -53,16 +61,19 @@ struct ConfigurationFields {
                 "own data: file with one vocabulary word per line (default: the most frequent ones; required under dp)", kFile},
           Field{"shape", &Configuration::shape,
                 "own data: shape of an example, such as 28x28x1 (default: its dimensions in the file)"},
+          Field{"resize", &Configuration::resize, "folder of images: size that each image gets, WIDTHxHEIGHT, such as 32x32"},
           Field{"features", &Configuration::features,
                 "fixed features that replace images: \"scattering SCALES ORIENTATIONS\" (2 and 8), or none (docs/data.md)"},
           Field{"normalize", &Configuration::normalize,
                 "source of the inputs' mean and deviation; auto: given, published, public-data, else training rows (dp: range); "
                 "client: each natural client's own; private: a release"},
           Field{"mean", &Configuration::mean,
-                "mean of the inputs: one number, or one per channel or column, separated by commas"},
+                "mean of the inputs: one number, or one per channel or column, separated by commas, or by a table's columns: "
+                "\"age=55,chol=240\""},
           Field{"deviation", &Configuration::deviation, "standard deviation of the inputs, in the same form as mean"},
           Field{"range", &Configuration::range,
-                "LOW,HIGH: bounds to which numeric inputs are clipped; normalized by them, inputs are in [-1, 1]"},
+                "LOW,HIGH, or by a table's columns \"age=20..90,chol=100..600\": bounds to which numeric inputs are clipped; "
+                "normalized by them, inputs are in [-1, 1]"},
           Field{"normalize-clip", &Configuration::normalize_clip,
                 "normalize private: MEAN,SQUARE: norms to which each record's vectors of channel means, and of mean squares, are "
                 "clipped (default: inputs in [-1, 1])"},
@@ -209,6 +220,11 @@ struct ConfigurationFields {
             Field{"evaluate-rows", &Configuration::evaluate_rows,
                   "evaluate rounds on this many test rows, drawn once from the seed; 0: all. The final result always uses all",
                   Valid{.low = 0, .high = 1e9}, Shapes::reports},
+            Field{"metrics",
+                  &Configuration::metrics,
+                  "add balanced accuracy, F1, AUC, log loss, or R2 and mean absolute error, to each evaluated round",
+                  {},
+                  Shapes::reports},
             Field{"checkpoint-every", &Configuration::checkpoint_every,
                   "write a checkpoint every N rounds and at the end; a killed run repeats the rounds since the last one; 0: "
                   "about once a second, but every round under dp, over a network or with your own training code",

@@ -89,6 +89,9 @@ const Rule kCommonRules[] = {
      "; with {partition} the clients' rows are not here: use given, range or none"},
     {"validation-fraction", [](C c) { return is<OutsideRows>(c.partition) && c.validation_fraction != 0; },
      "; with {partition} there are no rows here", "validation-fraction"},
+    {"metrics", [](C c) { return c.metrics && is_tensor_line(c.model); }, "; your own code tests the model"},
+    {"metrics", [](C c) { return c.metrics && is_evaluated_privately(c); },
+     "; with {evaluate} only accuracy and loss are released", "evaluate"},
     {"evaluate-rows", [](C c) { return is<OutsideRows>(c.partition) && c.evaluate_rows != 0; },
      "; with {partition} there are no rows here", "evaluate-rows"},
     {"model", [](C c) { return is<OutsideRows>(c.partition) && !is_tensor_line(c.model); },
@@ -266,13 +269,6 @@ const Rule kCommonRules[] = {
      "; {client mover}", "cohort attack"},
 
     // Privacy: users inside clients, whose only releases are lots.
-    {"user-column",
-     [](C c) {
-       return has_users(c) && !user_level(c.privacy)->user_column.empty() && !c.client_column.empty() &&
-              c.client_column != user_level(c.privacy)->user_column;
-     },
-     "; only one column of names is read, and {client-column} is another: leave client-column out, or assign users' rows to "
-     "clients with --partition file"},
     {"dp", [](C c) { return has_users(c) && user_level(c.privacy)->user_column.empty() && is<Natural>(c.partition); },
      "; with {partition} every client is one user: name the users' column (--user-column)", "dp"},
     {"normalize", [](C c) { return c.is_normalized_privately() && has_users(c); },
@@ -464,7 +460,10 @@ const Rule kLocalRowsRules[] = {
 };
 
 const Rule kNetworkRules[] = {
-    {"dp", has_users, "; over a network the users of other clients' rows are unknown: use 'fedstride run'"},
+    {"dp", [](C c) { return has_users(c) && !is<OwnRows>(c.partition); },
+     "; over a network the users of other clients' rows are unknown: use 'fedstride run', or partition 'own', whose roster "
+     "counts "
+     "them"},
     {"secure-aggregation", [](C c) { return c.secure_aggregation == SecureAggregation::ring; },
      ", which masks nothing, so a coordinator over a network would see every update; use 'real'"},
     {"secure-leaving", [](C c) { return is_secure(c) && c.secure_leaving > 0; },

@@ -156,10 +156,4 @@ std::vector<std::string> command_words(const Experiment& experiment, const Cell&
   return words;
 }
 
-std::string shell_quoted(const std::string& word) {
-  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,:=+@%";
-  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
-  return single_quoted(word);
-}
-
 }  // namespace fedstride

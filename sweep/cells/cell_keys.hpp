@@ -52,7 +52,4 @@ std::string file_input(const std::string& path);
 /// Returns the words of a cell's command after the program's name: "run", "--dataset", "mnist", ...
 std::vector<std::string> command_words(const Experiment& experiment, const Cell& cell);
 
-/// Returns the word, quoted for a POSIX shell if necessary.
-std::string shell_quoted(const std::string& word);
-
 }  // namespace fedstride

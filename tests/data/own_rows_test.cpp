@@ -109,4 +109,21 @@ TEST_CASE("own rows that the experiment's form does not suit are refused, and st
   CHECK_FAILURE(fit(empty_label, good), "label 3");
 }
 
+TEST_CASE("gaps of a client's rows become what the schema says, unless rows are protected") {
+  const TemporaryFolder folder;
+  write(folder / "train.csv", "1,,0\n,8,1\n5,9,0\n");
+  ReadSettings read;
+  read.missing = Missing::mean;
+  const Schema schema{.form = {{1, 1, 2}, 2}, .missing = Missing::mean, .fill = {7, -7}, .mean = {1, 2}, .deviation = {3, 4}};
+  const auto fitted = [&](const ReadSettings& settings) {
+    Dataset rows = load_own_rows("file", {.data = folder.path().string(), .read = settings}).train;
+    fit(rows, schema, settings);
+    return rows.features;
+  };
+  CHECK(fitted(read) == std::vector<float>{1, -7, 7, 8, 5, 9});
+  read.rows_are_protected = true;
+  read.classes = 2;
+  CHECK(fitted(read) == std::vector<float>{1, 2, 1, 8, 5, 9});
+}
+
 }  // namespace fedstride::test::own_rows_test

@@ -35,8 +35,40 @@ bool has_fact(const DataPair& pair, const std::string& fact) { return std::range
 
 }  // namespace
 
+TEST_CASE("constants are named by column, all of them or none") {
+  const std::string table = "age,city,chol,sick\n30,Rome,200,0\n40,Oslo,900,1\n50,Rome,-7,0\n60,Oslo,250,1\n";
+  ReadSettings settings = protect();
+  CHECK_USAGE_ERROR(loaded(table, settings), "--classes N --range age=LOW..HIGH,city=LOW..HIGH,chol=LOW..HIGH");
+  settings.categories = "city=Rome,Oslo";
+  settings.classes = 2;
+  CHECK_USAGE_ERROR(loaded(table, settings), "--range age=LOW..HIGH,chol=LOW..HIGH;");
+  settings.range = "chol=100..600,age=20..90";
+  const DataPair ranged = loaded(table, settings);
+  CHECK(ranged.train.mean == std::vector<float>{55, 350, 0, 0});
+  CHECK(ranged.train.deviation == std::vector<float>{35, 250, 1, 1});
+  const Borrowable<float>& features = ranged.train.features;
+  for (std::size_t i = 1; i < features.size(); i += 4) CHECK((features[i] >= 100 && features[i] <= 600));
+  for (const auto& [range, part] : {std::pair("age=20..90", "chol=LOW..HIGH"), std::pair("age=20..90,bmi=1..2", "'bmi=1..2'"),
+                                    std::pair("age=20..90,age=1..2", "'age=1..2'"), std::pair("age=20..90,chol", "'chol'"),
+                                    std::pair("age=90..20,chol=1..2", "age=90..20"), std::pair("age=20,chol=1..2", "20..90")}) {
+    settings.range = range;
+    CHECK_USAGE_ERROR(loaded(table, settings), "range", part);
+  }
+  settings.range = "";
+  settings.mean = "chol=240,age=50";
+  settings.deviation = "age=10,chol=50";
+  CHECK(loaded(table, settings).train.mean == std::vector<float>{50, 240, 0, 0});
+  settings.deviation = "age=10,chol=x";
+  CHECK_USAGE_ERROR(loaded(table, settings), "deviation", "'x'", "COLUMN=NUMBER");
+  settings.deviation = "age=10";
+  CHECK_USAGE_ERROR(loaded(table, settings), "deviation", "chol=NUMBER");
+  CHECK_USAGE_ERROR(loaded(kTable, named(3, "age=0..1")), "age=0..1", "1, 2");
+  CHECK(loaded(kTable, named(3, "1=0..10,2=0..20")).train.mean == std::vector<float>{5, 10});
+}
+
 TEST_CASE("what only rows tell must be named, in one line that says how") {
-  CHECK_FAILURE(loaded(kTable, protect()), "--classes", "--class-names", "--targets");
+  CHECK_USAGE_ERROR(loaded(kTable, protect()), "--classes N --range LOW,HIGH", "--class-names", "--targets", "--public-data",
+                    "fedstride data constants");
   ReadSettings settings = protect();
   settings.classes = 3;
   CHECK_USAGE_ERROR(loaded(kTable, settings), "--range", "--mean", "--deviation", "--public-data");

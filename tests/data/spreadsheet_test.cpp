@@ -135,12 +135,12 @@ TEST_CASE("a header that is named is one, whatever is in it") {
 TEST_CASE("where rows are protected a header is named, by its flag or a column, or has a name where only numbers may be") {
   const std::string rows = "1,2,0\n3,4,1\n5,6,0\n";
   CHECK(loaded("a,b,c\n" + rows, protected_rows()).train.shape.channels == 2);
-  CHECK_FAILURE(loaded("0,1,2,3\n1" + rows, protected_rows()), "line 1", "dp", "--header yes or no");
+  CHECK_USAGE_ERROR(loaded("0,1,2,3\n1" + rows, protected_rows()), "line 1", "dp", "--header yes", "--header no");
   ReadSettings words = protected_rows();
   words.categories = "1=red,blue";
-  CHECK_FAILURE(loaded("red,0\nblue,1\nred,1\n", {.label = "1", .header = Header::automatic, .rows_are_protected = true}),
-                "t.csv");
-  CHECK_FAILURE(loaded("red,a\nblue,1\nred,0\n", words), "line 1", "dp", "--header yes or no");
+  CHECK_USAGE_ERROR(loaded("red,0\nblue,1\nred,1\n", {.label = "1", .header = Header::automatic, .rows_are_protected = true}),
+                    "t.csv");
+  CHECK_USAGE_ERROR(loaded("red,a\nblue,1\nred,0\n", words), "line 1", "dp", "--header yes");
   words.header = Header::yes;
   CHECK(loaded("red,a\nblue,1\nred,0\n", words).train.shape.channels == 2);
 }
@@ -157,7 +157,7 @@ TEST_CASE("a column without a name is not read, and it is said; by its number it
   ReadSettings read;
   read.inputs = "1,x";
   CHECK(loaded(",x,label\n0,1.5,0\n1,2.5,1\n", read).train.shape.channels == 2);
-  CHECK_FAILURE(loaded(",x,label\n0,1.5,0\n1,2.5,1\n", protected_rows()), "column 1", "no name", "dp", "--drop-columns 1");
+  CHECK_USAGE_ERROR(loaded(",x,label\n0,1.5,0\n1,2.5,1\n", protected_rows()), "column 1", "no name", "dp", "--drop-columns 1");
   read = protected_rows();
   read.drop_columns = "1";
   CHECK(loaded(",x,label\n0,1.5,0\n1,2.5,1\n", read).train.shape.channels == 1);
@@ -184,7 +184,7 @@ TEST_CASE("the label is the column that is called so, else the last; of two the 
   read.drop_columns = "label";
   CHECK(rows_of("label,a,class\n0,1,2\n1,2,3\n", read).labels == std::vector<Label>{2, 3});
   CHECK(rows_of("label,a,y\n0,1,2\n1,2,3\n", reading("", "label")).labels == std::vector<Label>{2, 3});
-  CHECK_FAILURE(loaded("label,a,b\n0,1,2\n1,2,0\n", protected_rows()), "'label'", "dp", "--label label");
+  CHECK_USAGE_ERROR(loaded("label,a,b\n0,1,2\n1,2,0\n", protected_rows()), "'label'", "dp", "--label label");
 }
 
 TEST_CASE("a missing label is refused, or its row left out; a class can be called so by name") {

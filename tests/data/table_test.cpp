@@ -14,7 +14,7 @@ Dataset table(std::string_view text, const std::string& class_names = "") {
   const TemporaryFolder folder;
   const ReadSettings settings{.targets = TargetsAre::classes, .class_names = class_names};
   Assembly both("the table", "none", settings);
-  read_csv(write(folder / "t.csv", text), settings, both, false);
+  read_csv(std::vector{TableFile{write(folder / "t.csv", text)}}, settings, both, false);
   return both.finish(class_names.empty()).train;
 }
 

@@ -27,7 +27,7 @@ void read_bytes(std::span<const std::uint8_t> bytes, bool is_protected) {
   } else {
     settings.label = text.starts_with("k") ? "kind" : "";
     settings.client_column = text.starts_with("k") ? "2" : "";
-    read_csv(fuzz::file_of(text, "table"), settings, both, false);
+    read_csv(std::vector{TableFile{fuzz::file_of(text, "table")}}, settings, both, false);
   }
   const DataPair pair = both.finish(false);
   fuzz::check(pair.train);

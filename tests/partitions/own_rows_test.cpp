@@ -56,6 +56,20 @@ TEST_CASE("what is no line of a roster is refused by its number") {
   CHECK_FAILURE(roster_of(good + good, 2), "line 2", "client 0");
 }
 
+TEST_CASE("a line counts users by their rows, which add up") {
+  const RosterLine known{.rows = 11, .data_hash = hash_of('a'), .columns = {"age"}, .users = {{1, 3}, {2, 4}}};
+  const std::string text = roster_line(0, known);
+  CHECK(text.ends_with(R"("users": {"1":3,"2":4}})"));
+  CHECK(roster_of(text, 1)[0].users == known.users);
+  CHECK(roster_of(line(0, 10, 'a'), 1)[0].users.empty());
+  const std::string before = text.substr(0, text.find(R"("users")")) + R"("users": )";
+  for (const char* users : {"{}", "[]", "3", R"({"1": 3})", R"({"1": 3, "2": 5})", R"({"0": 3, "11": 1})", R"({"x": 11})",
+                            R"({"1": -11})", R"({"12": 1})", R"({"1": 1e30})", R"({"11": 1, "10": 1, "9": 1})"}) {
+    CAPTURE(users);
+    CHECK_FAILURE(roster_of(before + users + "}", 1), "line 1", "users");
+  }
+}
+
 TEST_CASE("a roster of fewer clients, a huge one, none and a missing one are refused") {
   CHECK_USAGE_ERROR(roster_of(line(0, 10, 'a'), 2), "clients", "2", "roster.jsonl", "1");
   CHECK_USAGE_ERROR(roster_of("", 1), "clients", "1", "roster.jsonl", "0");

@@ -393,6 +393,62 @@ def test_16_bit_gray_is_kept_as_floats_and_color_is_noted(tmp_path):
     refusal("0.tif", "F", "16-bit", form="pictures", train=tmp_path)
 
 
+def of_sizes(folder, *sizes):
+    """Images with these widths and heights, and their paths in the order of rows."""
+    paths = [folder / f"cat/{i}.{'jpg' if i % 2 else 'png'}" for i in range(len(sizes))]
+    return [picture(path, RANDOM.integers(0, 256, (height, width, 3), np.uint8)) for path, (width, height) in zip(paths, sizes)]
+
+
+def bilinear(path, size, mode="RGB"):
+    return np.asarray(Image.open(path).convert(mode).resize(size, Image.Resampling.BILINEAR))
+
+
+def test_images_are_resized_as_pillow_does_and_a_note_says_from_what(tmp_path):
+    paths = of_sizes(tmp_path, (40, 30), (9, 12), (6, 4), (3, 70))
+    refusal("1.jpg", "12x9x3", "30x40x3", "--resize", form="pictures", train=tmp_path)
+    arrays = converted("pictures", tmp_path, resize="6x4")
+    assert arrays["x"].shape == (4, 4, 6, 3) and arrays["x"].dtype == np.uint8
+    assert (arrays["x"] == [bilinear(path, (6, 4)) for path in paths]).all()
+    assert (arrays["x"][2] == np.asarray(Image.open(paths[2]))).all()
+    assert notes_of(arrays, "3 images", "6x4", "3 to 40", "12 to 70")  # one has this size
+    gray = converted("pictures", tmp_path, resize="6x4", shape="4x6x1")["x"]
+    assert (gray == [bilinear(path, (6, 4), "L") for path in paths]).all()
+    assert not notes_of(converted("pictures", tmp_path, resize="6x4", shape="4x6x3", protected=True), "images")
+
+
+def test_16_bit_gray_is_resized_in_floats(tmp_path):
+    values = [RANDOM.integers(0, 1 << 16, (height, 9), np.uint16) for height in (7, 14)]
+    picture(tmp_path / "a/1.png", values[0], kind="PNG")
+    picture(tmp_path / "a/2.tif", values[1], kind="TIFF")
+    resized = [np.asarray(Image.fromarray(one.astype(np.float32)).resize((5, 6), Image.Resampling.BILINEAR)) for one in values]
+    x = converted("pictures", tmp_path, resize="5x6")["x"]
+    assert x.dtype == np.float32 and np.array_equal(x, np.array(resized) / np.float32(65535))
+    x = converted("pictures", tmp_path, resize="5x6", shape="6x5x1", protected=True)["x"]
+    assert x.dtype == np.uint8 and np.array_equal(x, np.rint(np.array(resized) / 257))
+
+
+def test_protected_images_of_any_size_are_resized(tmp_path):
+    paths = of_sizes(tmp_path, (40, 30), (9, 12))
+    (tmp_path / "cat/9.png").write_bytes(b"damaged")
+    options = {"form": "pictures", "train": tmp_path, "protected": True}
+    refusal("--shape", **options, resize="6x4")  # the channels must not be inferred either
+    x = converted("pictures", tmp_path, resize="6x4", shape="4x6x3", protected=True)["x"]
+    assert (x == [*(bilinear(path, (6, 4)) for path in paths), np.zeros((4, 6, 3))]).all()
+    assert refusal("'6x4'", "'6x4x3'", **options, resize="6x4", shape="6x4x3") == 2
+
+
+@pytest.mark.parametrize("resize", ["32", "0x32", "32x0", "32x32x3", "4097x4096", "99999999999x1", "-3x3", "axb", " 3x3", "3x3\n", "٣x3", "3 x 3"])
+def test_a_size_that_is_none_is_refused(tmp_path, resize):
+    of_sizes(tmp_path, (6, 4))
+    assert refusal("resize", "WIDTHxHEIGHT", "32x32", str(1 << 24), form="pictures", train=tmp_path, resize=resize) == 2
+
+
+def test_what_is_no_folder_of_images_is_not_resized(tmp_path):
+    (tmp_path / "c.bin").write_bytes(bytes(3073))
+    assert refusal("resize", "'8x8'", "c.bin", form="cifar", train=tmp_path / "c.bin", resize="8x8") == 2
+    assert refusal("resize", "'8x8'", form="leaf", train=leaf(tmp_path / "a.json", a=ONE), resize="8x8") == 2
+
+
 def test_other_kinds_of_images_are_read_and_other_files_are_counted_by_their_endings(tmp_path):
     pixels = RANDOM.integers(0, 256, (8, 8, 3), np.uint8)
     for name, kind, options in (("1.bmp", "BMP", {}), ("2.tiff", "TIFF", {}), ("3.webp", "WEBP", {"lossless": True}), ("4.ppm", "PPM", {})):

@@ -137,6 +137,8 @@ TEST_CASE("every command of the pages on subjects runs") {
   const std::string make = kPython + "'" + kRoot + "/examples/data/";
   clone.carry_out(make + "pictures_npz.py' pictures.npz && cp pictures.npz writers.npz", "");
   clone.carry_out(make + "writers_hdf5.py' letters", "");
+  const std::string ward = "printf 'age,pulse,ill\\n50,80,1\\n60,70,0\\n40,75,0\\n55,90,1\\n' > wards/";
+  clone.carry_out("mkdir wards && " + ward + "north.csv && " + ward + "south.csv", "");
   int commands = 0;
   for (const std::string page : {"adaptive", "algorithms", "data", "models", "network", "partitions", "privacy", "time"}) {
     CAPTURE(page);

@@ -1,6 +1,8 @@
 // Secure aggregation between a coordinator and clients that the test plays: drop-outs at each stage, and clients that lie.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <functional>
@@ -11,6 +13,7 @@
 #include <thread>
 
 #include "core/hash.hpp"
+#include "core/seconds_since.hpp"
 #include "core/text.hpp"
 #include "secagg/client.hpp"
 #include "server/secure_sum.hpp"
@@ -121,7 +124,7 @@ class Honest {
 
 /// A coordinator with a round of secure aggregation.
 struct Scene {
-  explicit Scene(ClientId all, RoundTerms round = {}) : clients(all), rules(rules_for(all)) {
+  explicit Scene(ClientId all, RoundTerms round = {}) : clients(all), rules(rules_for(all)), deadline(round.deadline) {
     FederationTerms terms{.welcome = {build_identity(), "", "e"},
                           .data_hash = "data",
                           .roster = std::vector<RosterEntry>(all, {10, "rows"}),
@@ -132,12 +135,13 @@ struct Scene {
         ReceptionRules{.listen = {"127.0.0.1", 0},
                        .transport = Transport::plain(),
                        .authenticated = false,
-                       .heartbeat = std::chrono::milliseconds(10000)},
+                       .heartbeat = std::chrono::seconds(60)},  // longer than a peer waits for a message
         round, [](auto&&...) { return std::string(); },
         [this](const std::string& line) {
           const std::lock_guard lock(mutex);
           log += line + "\n";
         });
+    fleet->stop_when(&is_over);
     coordinator = std::async(std::launch::async, [this] {
       std::vector<ClientId> cohort;
       for (ClientId client = 0; client < clients; ++client) cohort.push_back(client);
@@ -152,18 +156,21 @@ struct Scene {
     for (ClientId client = 0; client < clients; ++client)
       honest.push_back(std::make_unique<Honest>(client, fleet->port(), rules, clients));
   }
+  /// A test that has failed ends its coordinator too.
+  ~Scene() { is_over = true; }
   std::string said() {
     const std::lock_guard lock(mutex);
     return log;
   }
   bool says(const std::string& part) {
-    for (int i = 0; i < 4000; ++i, std::this_thread::sleep_for(std::chrono::milliseconds(1)))
+    for (int i = 0; i < 20000; ++i, std::this_thread::sleep_for(std::chrono::milliseconds(1)))
       if (said().find(part) != std::string::npos) return true;
     return false;
   }
   void train_all() {
     for (const auto& one : honest) one->train();
   }
+  void pass_deadline() const { std::this_thread::sleep_for(std::chrono::duration<double>(deadline + 0.03)); }
   /// One stage of everybody who is there.
   void step() {
     for (const auto& one : honest) {
@@ -187,6 +194,8 @@ struct Scene {
 
   ClientId clients;
   SumRules rules;
+  double deadline;
+  std::atomic<bool> is_over{false};
   std::mutex mutex;
   std::string log;
   std::vector<ClientReport> reports;
@@ -194,6 +203,19 @@ struct Scene {
   std::future<Vector> coordinator;
   std::vector<std::unique_ptr<Honest>> honest;
 };
+
+/// A deadline that clients keep on this machine, however busy it is: ten times what a whole round takes, in seconds.
+double kept_deadline() {
+  static const double kSeconds = [] {
+    const auto since = std::chrono::steady_clock::now();
+    Scene scene(5);
+    scene.train_all();
+    for (int stage = 0; stage < 5; ++stage) scene.step();
+    scene.coordinator.get();
+    return std::clamp(10 * seconds_since(since), 0.05, 10.0);
+  }();
+  return kSeconds;
+}
 
 }  // namespace
 
@@ -213,10 +235,10 @@ TEST_CASE("the sum is that of the updates in the clear, and reports say nothing 
 TEST_CASE("drop-outs before each message: the round goes on above the minimum once it is overdue") {
   for (int leaves = 0; leaves < 5; ++leaves) {
     CAPTURE(leaves);
-    Scene scene(5, {.deadline = 0.05, .minimum_clients = 3});
+    Scene scene(5, {.deadline = kept_deadline(), .minimum_clients = 3});
     for (ClientId client = 0; client < 4; ++client) scene.honest[client]->train();
     if (leaves > 0) scene.honest[4]->train();
-    std::this_thread::sleep_for(std::chrono::milliseconds(80));
+    scene.pass_deadline();
     for (int stage = 0; stage < 5; ++stage) {
       if (stage + 1 == leaves || (leaves == 0 && stage == 0)) scene.honest[4]->peer.hang_up(), scene.honest[4].reset();
       scene.step();
@@ -229,12 +251,12 @@ TEST_CASE("drop-outs before each message: the round goes on above the minimum on
 }
 
 TEST_CASE("a client that is silent in a stage has dropped out after its deadline") {
-  Scene scene(5, {.stage_deadline = 0.3});
+  Scene scene(5, {.stage_deadline = kept_deadline()});
   scene.train_all();
   scene.step();
   for (ClientId client = 0; client < 4; ++client) scene.honest[client]->send(scene.honest[client]->answer().value());
   scene.honest[4]->answer();
-  CHECK(scene.says("client 4 sent nothing in the stage of shares within 0.3 s"));
+  CHECK(scene.says("client 4 sent nothing in the stage of shares within " + number_text(kept_deadline()) + " s"));
   scene.honest.pop_back();
   for (int stage = 2; stage < 5; ++stage) scene.step();
   CHECK(scene.coordinator.get() == mean_of(scene.rules, {0, 1, 2, 3}));
@@ -243,10 +265,10 @@ TEST_CASE("a client that is silent in a stage has dropped out after its deadline
 TEST_CASE("below the minimum nothing is revealed, and the round waits for those it lost, also past its deadline") {
   for (const int stage : {0, 1, 2, 3}) {
     CAPTURE(stage);
-    Scene scene(5, {.deadline = 0.2, .stage_deadline = 5});
+    Scene scene(5, {.deadline = kept_deadline(), .stage_deadline = 60});
     for (ClientId client = 0; client < 5; ++client)
       if (stage > 0 || client < 2) scene.honest[client]->train();
-    std::this_thread::sleep_for(std::chrono::milliseconds(250));
+    scene.pass_deadline();
     for (int at = 0; at < stage; ++at) scene.step();
     for (ClientId client = 2; client < 5; ++client) scene.honest[client]->peer.hang_up(), scene.honest[client].reset();
     if (stage > 0) {
@@ -262,9 +284,9 @@ TEST_CASE("below the minimum nothing is revealed, and the round waits for those 
 }
 
 TEST_CASE("too few clients are left to unmask a list that has been signed: the round ends without a sum, and nobody has failed") {
-  Scene scene(5, {.deadline = 0.2, .stage_deadline = 5});
+  Scene scene(5, {.deadline = kept_deadline(), .stage_deadline = 60});
   scene.train_all();
-  std::this_thread::sleep_for(std::chrono::milliseconds(250));
+  scene.pass_deadline();
   for (int at = 0; at < 4; ++at) scene.step();
   for (ClientId client = 2; client < 5; ++client) scene.honest[client]->peer.hang_up(), scene.honest[client].reset();
   for (ClientId client = 0; client < 2; ++client)
@@ -286,10 +308,10 @@ TEST_CASE("without a deadline, a client that is lost before its input comes back
 
 TEST_CASE("a round that was unmasked before is repeated over the same list only") {
   const TemporaryFolder folder;
-  const RoundTerms terms{.deadline = 0.05, .minimum_clients = 3, .survivors = folder.path() / "survivors"};
+  const RoundTerms terms{.deadline = kept_deadline(), .minimum_clients = 3, .survivors = folder.path() / "survivors"};
   const auto without_last = [&](Scene& scene) {
     for (ClientId client = 0; client < 4; ++client) scene.honest[client]->train();
-    std::this_thread::sleep_for(std::chrono::milliseconds(80));
+    scene.pass_deadline();
   };
   Vector first;
   {
@@ -355,9 +377,9 @@ TEST_CASE("clients that lie are refused by name, and drop out") {
   for (const Lie& lie : lies) {
     CAPTURE(lie.stage);
     CAPTURE(lie.parts.back());
-    Scene scene(5, {.deadline = 0.03, .minimum_clients = 3});
+    Scene scene(5, {.deadline = kept_deadline(), .minimum_clients = 3});
     scene.train_all();
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    scene.pass_deadline();
     for (int stage = 1; stage < lie.stage; ++stage) scene.step();
     Honest& liar = *scene.honest[4];
     lie.tell(liar, liar.answer().value());

@@ -37,6 +37,27 @@ TEST_CASE("a share of each client's rows is used only to test it, the same on ev
   CHECK(most.clients.test.row_count() == 0);  // one row is left to train on
 }
 
+TEST_CASE("metrics are in the evaluated rounds if they are asked for, and the last ones are those of evaluate") {
+  const TemporaryFolder folder;
+  write_data(folder);
+  const std::string settings = std::string(kSettings) + "evaluate-every = 2\n";
+  start(settings_for(folder, "a", settings + "metrics = true\n"));
+  start(settings_for(folder, "b", settings));
+  const auto rounds = lines(folder / "a/rounds.jsonl"), without = lines(folder / "b/rounds.jsonl");
+  CHECK_FALSE(rounds[0].contains("test_macro_f1"));
+  CHECK_FALSE(without.back().contains("test_macro_f1"));
+  CHECK(rounds.back()["model_hash"] == without.back()["model_hash"]);
+  const Json evaluated = parse_json(evaluation_json(evaluate_file(folder / "a", "", {}, false, 1)));
+  for (const auto& [name, value] : evaluated["metrics"].items()) {
+    if (name == "classes") continue;
+    CHECK_MESSAGE(rounds.back()["test_" + name] == value, name);
+  }
+  CHECK_USAGE_ERROR(resolve(settings_for(folder, "c",
+                                         settings + "metrics = true\ndp = 'example'\nnoise-multiplier = 1\n"
+                                                    "evaluate = 'private'\nevaluate-noise = 1\n")),
+                    "metrics", "evaluate 'private'");
+}
+
 TEST_CASE("every evaluation reports accuracy on clients' own rows, and evaluate reports it for each client") {
   const TemporaryFolder folder;
   write_data(folder);

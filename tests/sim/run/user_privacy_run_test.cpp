@@ -132,7 +132,6 @@ TEST_CASE("users are refused where nothing says who they are, or a release would
   const TemporaryFolder folder;
   write_users(folder);
   const auto refused = [&](const std::string& more) { return resolve(settings_of(folder, "x", more)); };
-  CHECK_USAGE_ERROR(refused(kUsers + "client-column = 'kind'\n"), "user-column", "'who'", "client-column");
   CHECK_USAGE_ERROR(refused(kUsers + "evaluate = 'private'\nevaluate-noise = 3\n"), "evaluate", "dp 'user'");
   CHECK_USAGE_ERROR(refused(kUsers + "sampling = 'shuffle'\n"), "sampling", "dp 'user'");
   CHECK_USAGE_ERROR(resolve(settings_for(folder, "y", kUsers + "dataset = 'synthetic'\n")), "user-column", "synthetic");
@@ -140,6 +139,28 @@ TEST_CASE("users are refused where nothing says who they are, or a release would
   write_data(nameless);
   CHECK_USAGE_ERROR(start(settings_for(nameless, "z", "dp = 'user'\nnoise-multiplier = 1\noptimizer = 'sgd'\n")), "name no users",
                     "--user-column");
+}
+
+TEST_CASE("users have a column beside the clients': each client's lots are of its users") {
+  const TemporaryFolder folder;
+  std::ofstream table(folder / "train.csv");
+  table << "site,who,a,b,kind\n";
+  for (int row = 0; row < 90; ++row)
+    table << "site" << row / 30 << ",u" << row / 3 % 10 << ',' << row % 7 << ',' << row % 5 << ',' << row % 3 << '\n';
+  table.close();
+  const std::string text = "data = '" + (folder / "train.csv") +
+                           "'\nlabel = 'kind'\nclasses = 3\nmean = 'a=3,b=2'\ndeviation = '2'\nmodel = 'dense classes'\n"
+                           "client-column = 'site'\npartition = 'natural'\nrounds = 2\nlearning-rate = 0.1\n" +
+                           kUsers + "user-sampling = 'users'\n";
+  const Setup setup = prepare(resolve(parse_settings(text, "test")));
+  CHECK(setup.clients.row_counts.size() == 3);
+  REQUIRE(setup.privacy.sizes.size() == 3);
+  for (const LotSizes& size : setup.privacy.sizes) {
+    CHECK(size.units == 10);  // not the 25 or so rows that are not held out
+    CHECK(size.rows > 20);
+  }
+  const RunSummary summary = start(parse_settings(text + "out = '" + (folder / "run") + "'\n", "test"));
+  CHECK(summary.privacy.at(0).epsilon > 0);
 }
 
 // 42 users of two rows, seven in each of six clients.
