@@ -233,6 +233,18 @@ void constants(const DataFlags& flags) {
   std::cout << joined(words, " ") << "\n";
 }
 
+/// Reads a file as a run under dp would, and says what is wrong with its rows.
+void check(const DataFlags& flags) {
+  stop_on_signals();
+  DataOptions options = options_of(flags);
+  options.data = flags.path;
+  options.read.rows_are_protected = options.read.tells_owner = true;
+  const DataPair pair = load_dataset(kOwnFile, options);
+  if (flags.json) return print_json({{"rows", pair.train.size() + pair.test.size()}, {"notes", pair.notes}});
+  std::cout << one_line(flags.path) << ": " << counted(pair.train.size() + pair.test.size(), "row") << " can be read under dp\n";
+  for (const std::string& note : pair.notes) std::cout << "note: " << one_line(note) << "\n";
+}
+
 void verify(const DataFlags& flags) {
   const std::string found = verify_dataset(flags.name, options_of(flags));
   if (flags.json) return print_json({{"name", flags.name}, {"found", found}});
@@ -360,6 +372,7 @@ void add_data_command(CLI::App& app) {
       add_flag(command, "NAME", flags->name, set, "a data set from 'fedstride data list'", Needed::yes);
     if (name == "verify" || name == "roster") add_data_flag(command, flags->options.data);
     if (name == "constants") add_flag(command, "PATH", flags->path, Place::file, "a file of public rows", Needed::yes);
+    if (name == "check") add_flag(command, "PATH", flags->path, Place::file, "a file of protected rows", Needed::yes);
     if (name == "convert") {
       add_flag(command, "IN", flags->path, Place::file, "a file, or a folder with train and test files or images", Needed::yes);
       add_settings_flags(command, flags->settings, [](const KeyInfo& key) {
@@ -384,6 +397,11 @@ void add_data_command(CLI::App& app) {
       "may "
       "be read off protected rows with the same columns.",
       "constants public.csv", {}, constants);
+  add("check",
+      "Read a file as a run under dp would, and show the owner of its rows which fields count as missing. What this prints is "
+      "not "
+      "protected.",
+      "check mine.csv --header yes --classes 2 --range 0,1", {}, check);
   add("list", "List all data sets and where they are.", "list", {}, list);
   add("verify", "Read a data set and check whether it is the official one.", "verify cifar10 --data-dir ~/data", known_datasets(),
       verify);

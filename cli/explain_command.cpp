@@ -18,6 +18,8 @@
 #include "core/json.hpp"
 #include "core/text.hpp"
 #include "data/schema.hpp"
+#include "dp/ledger/ledger.hpp"
+#include "dp/ledger/statement.hpp"
 #include "nn/safetensors.hpp"
 #include "sim/settings/configuration.hpp"
 
@@ -51,6 +53,23 @@ std::string outputs_text(const Schema& schema) {
   return text;
 }
 
+/// What the ledger of a run says of its privacy; a claim of summary.json alone is called that.
+std::string privacy_of(const std::filesystem::path& folder, bool is_claimed) {
+  const std::filesystem::path ledger = folder / "ledger.jsonl", secret = folder / "secret.key";
+  if (!is_there(ledger))
+    return is_claimed ? "claimed by summary.json, but there is no ledger.jsonl to compute it from: ask for it"
+                      : "none: nothing protects the training rows";
+  try {
+    const LedgerReading reading = read_ledger(ledger, {}, is_there(secret) ? read_file(secret, 32) : "");
+    std::string text;
+    for (const PrivacyStatement& statement : model_statements(reading.book))
+      text += (text.empty() ? "" : " ") + plain_text(statement, reading.book.header().source);
+    return text + " 'fedstride privacy audit' checks the folder.";
+  } catch (const Error& error) {
+    return std::string("unknown: ") + error.what();
+  }
+}
+
 /// Describes a finished run's model for its users, as pairs of name and text: the model's line, inputs, outputs, normalization,
 /// treatment of missing inputs, test result and privacy statement, from model.safetensors and summary.json. Empty until the run
 /// has written both files. Throws Error (failure) if either is damaged.
@@ -63,10 +82,6 @@ std::vector<std::pair<std::string, std::string>> model_card(const std::filesyste
   const auto text_of = [](const Json& json, const char* key) {
     const auto found = json.find(key);
     return found != json.end() && found->is_string() ? one_line(found->get<std::string>()) : std::string();
-  };
-  const auto number_of = [](const Json& json, const char* key) {
-    const auto found = json.find(key);
-    return found != json.end() && found->is_number() ? number_text(found->get<double>()) : std::string("infinite");
   };
   try {
     const Json summary = parse_json(read_file(folder / "summary.json", size_of_file(folder / "summary.json")));
@@ -84,14 +99,7 @@ std::vector<std::pair<std::string, std::string>> model_card(const std::filesyste
     const std::string key = "test_" + std::string(metric_key(metric));
     if (const auto value = summary.find(key); value != summary.end() && value->is_number())
       card.emplace_back("test", metric + " " + number_text(value->get<double>()));
-    std::string privacy = "none: nothing protects the training rows";
-    if (const auto statements = summary.find("privacy"); statements != summary.end()) {
-      privacy.clear();
-      for (const Json& one : *statements)
-        privacy += (privacy.empty() ? "" : "; ") + text_of(one, "level") + " level: epsilon " + number_of(one, "epsilon") +
-                   " at delta " + number_of(one, "delta");
-    }
-    card.emplace_back("privacy", privacy);
+    card.emplace_back("privacy", privacy_of(folder, summary.contains("privacy")));
   } catch (const JsonError& damaged) {
     throw failure("'" + (folder / "summary.json").string() + "' is damaged: " + damaged.what());
   }

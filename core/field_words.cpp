@@ -60,7 +60,7 @@ constexpr FieldWord kFieldWords[] = {
     {"drop drop_cols dropped_columns exclude_columns ignore_columns", "--drop-columns"},
     {"user_col user_id patient_column patient_id client_col site_column", "--client-column"},
     {"image_size img_size input_size input_shape img_shape image_shape", "--shape"},
-    {"resize resize_to img_resize crop center_crop", "", "pictures must all have one size: resize them before"},
+    {"resize_to img_resize crop center_crop", "--resize", "of a folder of images"},
     {"sep delimiter separator delim field_separator quotechar encoding", "",
      "a table's separator is found by itself (docs/data.md)"},
     {"na_values fillna impute imputation missing_values", "--missing"},

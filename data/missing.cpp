@@ -88,8 +88,11 @@ void settle_missing(DataPair& pair, const ReadSettings& settings) {
     throw failure("missing is 'drop', and every training row has a missing value; valid: mean, zero, indicator");
   if (settings.rows_are_protected) {  // a note must not reveal how many values are missing
     if (settings.missing == Missing::automatic)
-      pair.notes.push_back(auto_note("missing", "under dp a missing number becomes the mean by which its column is normalized",
-                                     "--missing zero or indicator"));
+      pair.notes.push_back(
+          auto_note("missing",
+                    "under dp a missing number, or a field that is none, becomes the mean by which its column is "
+                    "normalized; 'fedstride data check' shows such fields to the rows' owner",
+                    "--missing zero or indicator"));
     return;
   }
   if (rule == Missing::drop && dropped > 0)

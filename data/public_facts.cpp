@@ -3,20 +3,36 @@
 #include <algorithm>
 #include <span>
 
+#include "core/error.hpp"
 #include "core/text.hpp"
 #include "data/features/feature_map.hpp"
+#include "data/files/convert.hpp"
 #include "data/files/readers.hpp"
 #include "data/missing.hpp"
 #include "data/named_facts.hpp"
 #include "data/normalization.hpp"
 
 namespace fedstride {
+namespace {
+
+/// The classes as class-names lists them. Throws Error (usage) for a name that a list cannot have.
+std::string listed(const std::vector<std::string>& classes) {
+  for (const std::string& name : classes)
+    if (name.find(',') != name.npos || trimmed(name) != name || name.empty())
+      throw usage_error("public-data has the class '" + one_line(name) +
+                        "', which class-names cannot list: rename it, without commas and blanks at its ends");
+  return joined(classes, ",");
+}
+
+}  // namespace
 
 std::optional<DataPair> public_rows_of(const ReadSettings& settings) {
   if (settings.public_data.empty()) return std::nullopt;
   ReadSettings reading;
   reading.label = settings.label;
-  reading.client_column = settings.client_column;
+  reading.client_column = settings.client_column == kFileColumn ? "" : settings.client_column;
+  reading.user_column = settings.user_column;
+  reading.may_lack_clients = true;
   reading.inputs = settings.inputs;
   reading.drop_columns = settings.drop_columns;
   reading.categories = settings.categories;
@@ -48,7 +64,7 @@ ReadSettings with_public_facts(ReadSettings settings, const std::optional<DataPa
     if (rows.class_names.empty())
       settings.classes = rows.classes;
     else
-      settings.class_names = joined(rows.class_names, ",");
+      settings.class_names = listed(rows.class_names);
   }
   if (settings.vocabulary == 0) settings.vocabulary = rows.vocabulary;
   if (settings.targets == TargetsAre::automatic) settings.targets = make_choice<TargetsAre>("targets", choice_name(rows.targets));

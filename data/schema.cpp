@@ -68,6 +68,11 @@ Schema read_schema(std::string_view text, const std::string& where) {
   return schema;
 }
 
+std::string schema_seal(Schema schema, bool without_moments) {
+  if (without_moments) schema.mean = schema.deviation = {}, schema.normalized_by = "";
+  return Hash().text(schema_text(schema)).hex();
+}
+
 std::string names_hash(const Schema& schema) {
   Schema names;
   names.columns = schema.columns;

@@ -98,6 +98,9 @@ std::string schema_text(const Schema& schema);
 /// The text may be untrusted: the size of every member is bounded by the text's length.
 Schema read_schema(std::string_view text, const std::string& where);
 
+/// SHA-256 of the schema, without mean, deviation and their source if these are released only later.
+std::string schema_seal(Schema schema, bool without_moments);
+
 /// SHA-256 of the names alone (columns, classes, words), so data sets that differ only in names have different hashes. Empty if
 /// there are none.
 std::string names_hash(const Schema& schema);

@@ -75,7 +75,7 @@ std::vector<RosterLine> read_roster(const std::string& path, int clients) {
         const std::uint64_t many = is_count ? count.get<std::uint64_t>() : 0;
         if (many < 1 || many > rows || held > rows)
           throw wrong("users must be numbers of users by their number of rows, such as {\"2\": 40}");
-        roster[client].users[each] = many;
+        roster[client].users[each] += many;
         held += each * many;
       }
       if (held != rows)

@@ -119,10 +119,15 @@ namespace {
 DataPair read_tables(const std::map<std::string, Array>& held, const ReadSettings& given) {
   ReadSettings settings = given;
   settings.header = Header::yes;
+  if (settings.decimal_mark == DecimalMark::comma) settings.decimal_mark = DecimalMark::point;  // the mark of a run's files
   const auto take = [&](const char* key, std::string& setting) {
     if (const auto found = held.find(key); found != held.end() && setting.empty()) setting = found->second.text(0);
   };
   take("label", settings.label);
+  // Under dp user, the client column of the settings may be the users', and the clients come beside x and y.
+  if (const auto found = held.find("client_column");
+      found != held.end() && !settings.client_column.empty() && settings.client_column != found->second.text(0))
+    settings.user_column = std::exchange(settings.client_column, {});
   take("client_column", settings.client_column);
   Assembly both("data", "the test part of data", settings);
   both.shared.needs_constants = settings.rows_are_protected && !settings.schema;

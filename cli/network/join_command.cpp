@@ -27,6 +27,7 @@ struct JoinFlags {
   std::string out;
   std::string require_dp;
   std::string train;
+  std::string budget;
   PrivacyLimit limit;
   bool has_delta = false;
   JoinOptions options;
@@ -51,6 +52,8 @@ struct JoinFlags {
                  {"accept_other_builds", options.accept_other_builds},
                  {"quiet", arguments.quiet},
                  {"json", arguments.json}};
+  if (!arguments.budget.empty())
+    throw usage_error("budget is '" + arguments.budget + "'; with --train it is always beside --data: leave it out");
   const std::string text = dump_json(all);
   const char* python = std::getenv("FEDSTRIDE_PYTHON");
   if (python == nullptr || *python == '\0') python = "python3";
@@ -71,6 +74,7 @@ void carry_out(JoinFlags& arguments) {
     throw usage_error("require-secure is set; it cannot be combined with --train");
   if (!arguments.train.empty()) become_python(arguments);
   if (arguments.limit.epsilon > 0) options.limit = arguments.limit;
+  options.budget = arguments.budget;
   options.folder = arguments.out.empty() ? client_name(options.client) : arguments.out;
   options.log = network_log(arguments.quiet);
   const MemberOutcome outcome = join_federation(options, stop_on_signals());
@@ -127,6 +131,10 @@ void add_join_command(CLI::App& app) {
                   "stop before the client's own ledger exceeds this epsilon at a protected level; 0: no limit");
   add_number_flag(command, "--delta", flags->limit.delta,
                   Valid{.low = 0, .high = 1, .low_included = false, .high_included = false}, "delta of --max-epsilon");
+  add_flag(
+      command, "--budget", flags->budget, Place::file,
+      "file that records what the rows were spent on in all experiments; --max-epsilon covers them together (default: beside "
+      "--data)");
   add_switch(command, "--accept-other-builds", options.accept_other_builds,
              "accept a coordinator whose build may not give the same bits");
   add_switch(command, "--quiet", flags->quiet, "print nothing but errors");

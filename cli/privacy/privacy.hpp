@@ -21,6 +21,7 @@ Json finite_json(double number);
 // Subcommands of `fedstride privacy` defined in files of their own.
 
 void add_privacy_audit(CLI::App& privacy);
+void add_privacy_budget(CLI::App& privacy);
 void add_privacy_measure(CLI::App& privacy);
 void add_privacy_schedule(CLI::App& privacy);
 

@@ -7,6 +7,7 @@
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "dp/ledger/audit.hpp"
+#include "dp/ledger/row_budget.hpp"
 #include "sim/run/ledger_terms.hpp"
 #include "sim/run/run_records.hpp"
 
@@ -78,7 +79,33 @@ void audit(const PrivacyAuditFlags& arguments) {
                 (more == 0 ? "" : "; and " + std::to_string(more) + " more"));
 }
 
+struct PrivacyBudgetFlags {
+  std::string file;
+  double delta = 1e-5;
+  bool json = false;
+};
+
+void budget(const PrivacyBudgetFlags& arguments) {
+  const fs::path data = arguments.file;
+  const fs::path file = !present(data) || data.extension() == ".budget" ? data : budget_beside(data);
+  if (!present(file)) throw failure("'" + file.string() + "' is missing: nothing was spent, or the record was removed");
+  const RowBudget::Entries entries = RowBudget::read(file);
+  std::cout << (arguments.json ? budget_json(entries, arguments.delta) : budget_text(entries, arguments.delta));
+}
+
 }  // namespace
+
+void add_privacy_budget(CLI::App& privacy) {
+  const auto [command, flags] = add_command<PrivacyBudgetFlags>(
+      privacy, "budget", "Print what rows were spent on in all experiments that their owner joined.",
+      "The record is beside the rows, or where 'fedstride join --budget' put it. Runs on the same rows add up.\n"
+      "Example: fedstride privacy budget mine.csv",
+      budget);
+  add_flag(command, "FILE", flags.file, Place::file, "the record, or the rows that it is beside", Needed::yes);
+  add_number_flag(command, "--delta", flags.delta, Valid{.low = 0, .high = 1, .low_included = false, .high_included = false},
+                  "delta at which epsilon is given");
+  add_json_switch(command, flags.json);
+}
 
 void add_privacy_audit(CLI::App& privacy) {
   const auto [command, flags] = add_command<PrivacyAuditFlags>(

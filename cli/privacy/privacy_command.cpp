@@ -315,6 +315,7 @@ void add_privacy_command(CLI::App& app) {
 
   add_privacy_schedule(privacy);
   add_privacy_audit(privacy);
+  add_privacy_budget(privacy);
   add_privacy_measure(privacy);
 }
 

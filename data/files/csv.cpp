@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -41,8 +42,6 @@ class CsvReader {
                        file.name);
       const std::size_t before = rows_;
       if (!records_->next(fields_)) throw no_records();
-      const std::vector<std::string>& known = into_.shared.header;  // the training part's
-      if (is_first && !known.empty() && std::ranges::is_permutation(fields_, known)) match(known);
       is_first ? begin() : match_header();
       if (!has_header_) add();
       while (next()) add();
@@ -138,9 +137,10 @@ class CsvReader {
     std::string names;
     for (std::size_t i = 0; i < std::min(fields_.size(), kNamesInNote); ++i)
       names += (i == 0 ? "" : ", ") + shown_field(fields_[i]);
+    const bool may_be_record = is_protected() && settings_.header != Header::yes;  // and must not be shown
     throw failure(records_->name() + " has no column '" + shown_field(text) + "' (" + std::string(setting) + "); valid: 1 to " +
-                  std::to_string(fields_.size()) + ", or a name from its first line: " + names +
-                  (fields_.size() > kNamesInNote ? ", ..." : ""));
+                  std::to_string(fields_.size()) + ", or a name from its first line" +
+                  (may_be_record ? std::string() : ": " + names + (fields_.size() > kNamesInNote ? ", ..." : "")));
   }
   /// The columns that the setting lists; if it is empty, those of the schema.
   std::vector<std::size_t> columns_of(const std::string& text, std::string_view setting,
@@ -172,6 +172,8 @@ class CsvReader {
       return settings_.without_answers ? column_to_predict(name) : column_of(name, "the run's");
     const auto found = std::ranges::find(fields_, name);
     const auto and_all = [&] {
+      if (is_protected() && settings_.header != Header::yes)
+        return "; the run's columns are " + joined(schema_->inputs) + " and " + joined(schema_->answers);
       std::vector<std::string> own;
       for (std::size_t i = 0; i < std::min(fields_.size(), kNamesInNote); ++i) own.push_back(shown_field(fields_[i]));
       return "; the run's columns are " + joined(schema_->inputs) + " and " + joined(schema_->answers) + "; the first line has " +
@@ -386,9 +388,11 @@ class CsvReader {
       if (!into_.shared.classes && settings_.targets != TargetsAre::values && settings_.targets != TargetsAre::flags)
         ask("the classes (or --class-names, or --targets values or flags)", "--classes N");
       const bool is_free = settings_.normalize == Normalize::automatic || settings_.normalize == Normalize::range;
-      if (is_free && settings_.mean.empty() && settings_.deviation.empty() && settings_.range.empty() &&
+      const bool has_numbers = std::ranges::find(kinds_, Kind::numbers) != kinds_.end();
+      if (has_numbers && is_free && settings_.mean.empty() && settings_.deviation.empty() && settings_.range.empty() &&
           settings_.public_data.empty())
-        ask("the range of each input (or --mean and --deviation, or --public-data FILE)", "--range " + ranges_to_paste(is_sure));
+        ask("the range of each input (or --mean and --deviation, or --public-data FILE; words of a column: --categories)",
+            "--range " + ranges_to_paste(is_sure));
     }
     if (asked_.empty()) return;
     throw usage_error(records_->name() + ", line " + std::to_string(records_->line()) + ": " +
@@ -398,9 +402,13 @@ class CsvReader {
   std::string ranges_to_paste(bool has_names) const {
     constexpr std::size_t kMostNames = 100;
     std::vector<std::string> ranges;
-    for (std::size_t k = 0; k < features_.size(); ++k)
-      if (kinds_[k] == Kind::numbers) ranges.push_back(std::string(fields_[features_[k]]) + "=LOW..HIGH");
-    return has_header_ && has_names && ranges.size() <= kMostNames ? shell_quoted(joined(ranges, ",")) : "LOW,HIGH";
+    bool are_plain = true;  // no name has a separator
+    for (std::size_t k = 0; k < features_.size(); ++k) {
+      if (kinds_[k] != Kind::numbers) continue;
+      are_plain = are_plain && fields_[features_[k]].find_first_of(",=") == std::string_view::npos;
+      ranges.push_back(std::string(fields_[features_[k]]) + "=LOW..HIGH");
+    }
+    return has_header_ && has_names && are_plain && ranges.size() <= kMostNames ? shell_quoted(joined(ranges, ",")) : "LOW,HIGH";
   }
 
   // Refuses a table of words alone whose first line could be a record instead of a header, since its fields are words of their
@@ -467,7 +475,13 @@ class CsvReader {
     const bool is_named = settings_.decimal_mark != DecimalMark::automatic;
     if (const std::optional<double> formed = number_of_form(field, forms_, settings_.decimal_mark)) {
       number = *formed;
+      are_formed_ = true;
       return true;
+    }
+    if (is_protected()) {  // no row decides what a mark is, and none is refused
+      const bool has_commas = settings_.decimal_mark == DecimalMark::comma;
+      return parse_csv_number(field, number) ? !has_commas || field.find('.') == field.npos
+                                             : has_commas && parse_with_comma(field, number);
     }
     if (parse_csv_number(field, number)) {
       if (field.find('.') == field.npos) return true;
@@ -477,9 +491,9 @@ class CsvReader {
     }
     const bool is_grouped = has_thousands_separators(field);
     if ((mark == DecimalMark::point && is_named) || (!is_grouped && !parse_with_comma(field, number))) return false;
-    if (is_protected() && !is_named)  // the error must not show the field
-      throw wrong(
-          "a number has a comma; under dp the decimal mark must not be inferred from the rows; give --decimal-mark comma");
+    if (!is_named && (forms_.currency || forms_.percent))
+      throw wrong("'" + shown_field(field) + "' has a comma; with numbers '" + settings_.numbers +
+                  "', say which mark is meant: --decimal-mark comma or point");
     if (is_grouped) throw wrong("'" + shown_field(field) + "' has thousands separators; numbers must have none");
     if (mark == DecimalMark::automatic) note_mark(DecimalMark::comma, field);
     if (mark == DecimalMark::point) throw both_marks(field);
@@ -522,8 +536,11 @@ class CsvReader {
       first_[k] = {records_->line(), shown_field(field)};
     }
     if (is_number != (kinds_[k] == Kind::numbers)) {
-      if (is_protected())  // the error must not show the field
-        throw wrong(where(k) + " is not a number; under dp the words of a column must be listed: " + words_choice(k));
+      if (is_protected()) {
+        auto& [count, first] = unread_[k];
+        if (count++ == 0) first = records_->line();
+        return kNaN;
+      }
       throw wrong(where(k) + " is '" + shown_field(field) + "', which is " + (is_number ? "a number" : "not a number") +
                   (first_[k].first > 0 ? ", but '" + first_[k].second + "' in line " + std::to_string(first_[k].first) + " is " +
                                              (is_number ? "not" : "one")
@@ -647,6 +664,13 @@ class CsvReader {
 
   // Adds notes on how the table was read; refuses a test part whose header differs from the training part's.
   void say() {
+    if (settings_.tells_owner)
+      for (const auto& [k, found] : unread_)
+        into_.notes.push_back(name_of(features_[k]) + ": " + counted(found.first, "field") +
+                              " that are no numbers, the first in line " + std::to_string(found.second) +
+                              ", count as missing; for a column of words: " + words_choice(k));
+    if (!are_formed_ && !is_protected() && (settings_.dates || !settings_.numbers.empty()))
+      into_.notes.push_back("no field has a form that " + std::string(settings_.dates ? "dates" : "numbers") + " names");
     if (left_out_ > 0 && !is_protected())
       into_.notes.push_back(counted(left_out_, "row") + " without a label or client left out");
     if (&part_ == &into_.test) {
@@ -741,6 +765,9 @@ class CsvReader {
   std::vector<float> row_;
   Blocks<float> values_;  ///< of the inputs, from value_of
   std::size_t unknown_words_ = 0;
+  std::map<std::size_t, std::pair<std::size_t, std::size_t>>
+      unread_;               ///< protected fields that are no numbers: count, first line
+  bool are_formed_ = false;  ///< some field has a form of `numbers` or `dates`
   bool header_by_name_ = false;
   bool are_mapped_ = false;  ///< other columns replace those in the schema
   std::size_t rows_ = 0;

@@ -144,6 +144,7 @@ bool parse_grouped(std::string_view text, DecimalMark mark, double& number) {
   std::string digits(text);
   if (digits.find(separator) != digits.npos) {
     const std::string_view whole = text.substr(0, text.find(mark == DecimalMark::comma ? ',' : '.'));
+    if (text.substr(whole.size()).find(separator) != text.npos) return false;  // the marks are the other way round
     const auto groups = split(whole, separator);
     const bool is_grouped =
         groups.front().find_first_of("0123456789") != std::string_view::npos && groups.front().size() <= 4 &&
@@ -190,12 +191,12 @@ std::string look_of(std::string_view word) {
   const auto count = [&](std::string_view among) {
     return std::ranges::count_if(word, [&](char c) { return among.find(c) != among.npos; });
   };
-  const auto is = [&](NumberForms forms) {
-    return number_of_form(word, forms, DecimalMark::point) || number_of_form(word, forms, DecimalMark::comma);
-  };
-  if (is({.dates = true})) return "a date or a time: --dates";
-  if (is({.percent = true})) return "a percentage: --numbers percent";
-  if (is({.currency = true})) return "an amount: --numbers currency";
+  if (number_of_form(word, {.dates = true}, DecimalMark::point)) return "a date or a time: --dates";
+  for (const DecimalMark mark : {DecimalMark::point, DecimalMark::comma}) {
+    const std::string also = mark == DecimalMark::comma ? " --decimal-mark comma" : "";
+    if (number_of_form(word, {.percent = true}, mark)) return "a percentage: --numbers percent" + also;
+    if (number_of_form(word, {.currency = true}, mark)) return "an amount: --numbers currency" + also;
+  }
   const auto digits = std::ranges::count_if(word, is_digit), marks = count("-/:.");
   if (digits >= 4 && marks >= 2) return "a date or a time, not as in 2024-03-01T12:30";
   if (digits > 0 && marks <= 1 && is_digit(word.front()) != is_digit(word.back())) return "a number with a unit, or an id";

@@ -61,8 +61,11 @@ std::string CsvLabels::add(std::string_view field, std::optional<double> read) {
 
 std::string CsvLabels::add_protected(std::string_view field, std::optional<double> read) {
   if (gives_names()) {
-    const bool known = shared_->named_classes.find(field) < shared_->named_classes.size();
-    ids_.push(texts_.number(known ? field : std::string_view()));
+    const auto is_known = [&](std::string_view name) {
+      return shared_->named_classes.find(name) < shared_->named_classes.size();
+    };
+    const std::string by_value = read ? number_text(*read) : std::string();  // "2.0" is class 2
+    ids_.push(texts_.number(is_known(field) ? field : is_known(by_value) ? std::string_view(by_value) : std::string_view()));
   }
   numbers_.push(read && fits_float(*read) ? *read : -1);
   return "";

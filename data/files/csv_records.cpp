@@ -53,6 +53,7 @@ CsvRecords::CsvRecords(const std::filesystem::path& path, Encoding encoding, boo
   separator_ = text[end - 1];
   at_ += end;
   end_line();
+  if (!name_.empty()) next_line_ = 1;  // a table of a program, whose lines are counted from its header
 }
 
 bool CsvRecords::next(std::vector<std::string_view>& fields) {

@@ -156,9 +156,12 @@ class NpzParts {
   void give(Assembly& into, bool as_test) {
     into.file_says("vocabulary", said("vocabulary"), &SharedNames::vocabulary);
     into.file_says("classes", said("classes"), &SharedNames::classes);
-    if (std::vector<float> mean = said_numbers("mean"); !mean.empty()) into.shared.mean = std::move(mean);
-    if (std::vector<float> deviation = said_numbers("deviation"); !deviation.empty())
-      into.shared.deviation = std::move(deviation);
+    for (const auto& [key, said] : {std::pair("mean", &into.shared.mean), std::pair("deviation", &into.shared.deviation)}) {
+      std::vector<float> own = said_numbers(key);
+      if (!own.empty() && !said->empty() && own != *said)
+        throw failure(file_ + ", key '" + key + "': other numbers than in the first file; all files must have the same");
+      if (!own.empty()) *said = std::move(own);
+    }
     if (into.shared.mean.size() != into.shared.deviation.size())
       throw failure(file_ + ": 'mean' has " + counted(into.shared.mean.size(), "number") + ", 'deviation' " +
                     std::to_string(into.shared.deviation.size()) + "; both are needed, one per channel or column");

@@ -187,6 +187,18 @@ OwnFiles found_by_client(const fs::path& path, const ReadSettings& settings) {
     const bool has_parts = fs::is_directory(path / "train", error);
     found.train = sorted_files(has_parts ? path / "train" : path);
     if (has_parts) found.test = sorted_files(path / "test");
+    const auto is_other = [](const fs::path& file) {  // keys, budgets, notes
+      constexpr std::string_view kEndingsOfRows[] = {".csv",  ".tsv",  ".gz",  ".npz",    ".json", ".jsonl",
+                                                     ".xlsx", ".arff", ".svm", ".libsvm", ".mat"};
+      return std::ranges::find(kEndingsOfRows, lower_case(file.extension().string())) == std::end(kEndingsOfRows);
+    };
+    std::erase_if(found.train, is_other);
+    std::erase_if(found.test, is_other);
+    for (const fs::path& file : found.train)
+      if (!has_parts && (client_of(file) == "train" || client_of(file) == "test"))
+        throw failure("'" + file.string() +
+                      "' looks like a part, but with client-column 'file' each file is a client's; put the "
+                      "clients' files into folders called train and test");
     if (found.train.empty()) throw failure("'" + path.string() + "' has no files; with client-column 'file', each is a client's");
   }
   for (const auto* part : {&found.train, &found.test}) {

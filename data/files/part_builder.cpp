@@ -123,7 +123,15 @@ void PartBuilder::find_offsets() {
 
 void PartBuilder::add_examples(const Array& x) {
   if (x.shape.empty()) throw wrong(x.key, "a single number; its first dimension must count the examples");
-  if (kind_ == Examples::none) begin_examples(x, without_first(x.shape));
+  if (kind_ == Examples::none) {
+    begin_examples(x, without_first(x.shape));
+    first_type_ = {x.kind == 'f', x.item == 1};
+  } else if (const std::vector<std::size_t> each = without_first(x.shape); each != each_) {
+    throw wrong(x.key, "examples of " + dimensions_text(each) + " after examples of " + dimensions_text(each_) +
+                           "; all files must have the same shape");
+  } else if (first_type_ != std::pair(x.kind == 'f', x.item == 1)) {
+    throw wrong(x.key, x.type_text() + ", another type than in the first file; all files must have the same");
+  }
   if (rows_ + x.rows() > kMaxRows) throw wrong(x.key, "more than " + std::to_string(kMaxRows) + " examples");
   if (kind_ == Examples::tokens) {
     add_tokens(x);
@@ -254,6 +262,9 @@ void PartBuilder::add_answers(const Array& y) {
     if (!each.empty() && (each.front() == 0 || each.front() > kMaxAnswers))
       throw wrong(y.key, std::to_string(each.front()) + " answers per example; valid: 1 to " + std::to_string(kMaxAnswers));
   }
+  if (kind != answering_ || each != answers_each_)
+    throw wrong(y.key,
+                y.type_text() + ", another type or number of answers than in the first file; all files must have the same");
   if (kind == Answering::words && !each.empty()) throw wrong(y.key, "lists of strings; a string label must be single");
   kind == Answering::numbers ? add_number_answers(y) : add_whole_answers(y, kind);
   answered_ += y.rows();

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
@@ -166,9 +167,10 @@ class PartBuilder {
 
   Examples kind_ = Examples::none;
   std::string examples_key_;
-  std::vector<std::size_t> each_;  ///< dimensions of one example
-  float unit_ = 1;                 ///< the unit of numbers stored in 8 bits
-  bool between_ = false;           ///< the numbers are integers, or some number is neither 0 nor 1
+  std::vector<std::size_t> each_;          ///< dimensions of one example
+  float unit_ = 1;                         ///< the unit of numbers stored in 8 bits
+  std::pair<bool, bool> first_type_ = {};  ///< of the first array: floating-point, 8 bits
+  bool between_ = false;                   ///< the numbers are integers, or some number is neither 0 nor 1
   std::size_t rows_ = 0;
   Blocks<std::uint8_t> bytes_;
   Blocks<float> numbers_;

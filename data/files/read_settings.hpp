@@ -72,6 +72,7 @@ struct ReadSettings {
   std::string offsets = {};  ///< "time=1700000000": constants to subtract from columns before they are stored
   /// Rows are protected (DP): no fact is inferred from them, and no row is refused for its contents. Not a setting.
   bool rows_are_protected = false;
+  bool tells_owner = false;  ///< notes say what is wrong with protected rows, for their owner's eyes. Not a setting.
   /// Types and dimensions alone determine how values are stored, as for protected rows; multiples of 1/255 stay numbers. Not a
   /// setting.
   bool kept_by_types = false;

@@ -136,6 +136,7 @@ class Auditor {
 Audit audit_book(const LedgerBook& book, bool each_client) {
   Audit audit;
   audit.clients = book.header().clients;
+  audit.source = book.header().source;
   audit.rounds = book.rounds();
   audit.failures = book.problems();
   Auditor auditor(book, audit);
@@ -175,7 +176,11 @@ std::string audit_text(const Audit& audit) {
     rows.push_back({std::string(name_of(statement.level)), statement.who, epsilon_text(statement.epsilon),
                     number_text(statement.delta), std::isfinite(statement.budget) ? number_text(statement.budget) : "none",
                     statement.accountant, second.empty() ? "-" : epsilon_text(second_epsilon), second.empty() ? "-" : second});
-  std::string text = table(rows);
+  std::string text = audit.failures.empty() ? "PASSED\n\n" : "FAILED: " + counted(audit.failures.size(), "fault") + "\n\n";
+  for (const AuditedStatement& one : audit.statements)
+    if (audit.failures.empty() && !one.statement.who.starts_with("client "))
+      text += plain_text(one.statement, audit.source) + "\n\n";
+  text += table(rows);
   for (const auto& audited : audit.statements) {
     if (audited.statement.who.starts_with("client ")) continue;
     text += '\n' + statement_text(audited.statement);
@@ -183,6 +188,7 @@ std::string audit_text(const Audit& audit) {
   text += '\n' + counted(audit.lines, "line") + ", " + counted(audit.rounds, "round") + " reserved, " +
           counted(audit.clients, "client") + "\n";
   for (const auto& secret : audit.depends_on) text += "depends on: " + secret + '\n';
+  for (const auto& one : audit.unchecked) text += "not checked: " + one + '\n';
   for (const auto& note : audit.notes) text += "note: " + note + '\n';
   for (const auto& failure : audit.failures) text += "FAILED: " + failure + '\n';
   return text;
@@ -197,6 +203,12 @@ std::string audit_json(const Audit& audit) {
     row["second_epsilon"] = second.empty() ? Json(nullptr) : number_or_null(second_epsilon);
     statements.push_back(std::move(row));
   }
+  json["verdict"] = audit.failures.empty() ? "PASSED" : "FAILED";
+  Json& plain = json["plain"] = Json::array();
+  for (const AuditedStatement& one : audit.statements)
+    if (audit.failures.empty() && !one.statement.who.starts_with("client "))
+      plain.push_back(plain_text(one.statement, audit.source));
+  json["not_checked"] = audit.unchecked;
   json["depends_on"] = audit.depends_on;
   json["notes"] = audit.notes;
   json["failures"] = audit.failures;

@@ -21,6 +21,8 @@ struct Audit {
   std::vector<AuditedStatement> statements;  ///< each level, then each client if requested
   std::vector<std::string> failures;         ///< one line each; empty: the ledger is valid
   std::vector<std::string> notes;
+  std::vector<std::string> unchecked;   ///< "FILE: KEY, ...": what nothing in the folder confirms
+  std::string source = {};              ///< of the noise (LedgerHeader::source)
   std::vector<std::string> depends_on;  ///< secrets on which the chain and the noise depend, one line each
   std::uint32_t clients = 0;
   std::uint32_t rounds = 0;  ///< rounds with a reservation; private components count as one

@@ -79,6 +79,7 @@ struct LedgerHeader {
   std::vector<LedgerStatement> statements;  ///< at most one per level
   /// The facts that the guarantee assumes to be public, each with its source, such as "classes 10 (named)".
   std::vector<std::string> constants = {};
+  std::string schema = {};                           ///< schema_seal() of the run's schema; empty: not recorded
   std::map<std::string, std::string> settings = {};  ///< by key, only settings fixed for a run; empty if not recorded
   const LedgerStatement* at(Level level) const;
   bool operator==(const LedgerHeader&) const = default;
@@ -89,6 +90,7 @@ struct LedgerHeader {
                                             Term{"clients", &LedgerHeader::clients, true},
                                             Term{"statements", &LedgerHeader::statements, true},
                                             Term{"constants", &LedgerHeader::constants},
+                                            Term{"schema", &LedgerHeader::schema},
                                             Term{"settings", &LedgerHeader::settings}};
 };
 

@@ -260,6 +260,25 @@ std::string statement_text(const PrivacyStatement& statement) {
   return text + "\n";
 }
 
+std::string plain_text(const PrivacyStatement& statement, std::string_view source) {
+  const std::string record = statement.users                     ? "all rows of one user at one client"
+                             : statement.level == Level::example ? "one row"
+                                                                 : "everything that one client did";
+  std::string text = source == "seeded"
+                         ? "The noise follows from the seed in config.toml: against whoever knows it, nothing is protected. "
+                           "Against everybody else, "
+                         : "Against everybody who does not have the run's secret key, ";
+  if (!std::isfinite(statement.epsilon)) return text + "no accountant has a bound: nothing is claimed.";
+  // The two error rates of any test add up to at least 2 (1 - delta) / (1 + exp(epsilon)) (Kairouz, Oh & Viswanath 2015, eq. 3).
+  const double right = (std::exp(statement.epsilon) + statement.delta) / (1 + std::exp(statement.epsilon));
+  const double percent = std::min(100.0, std::ceil(1000 * right) / 10);
+  text += "the released model protects " + record + ": epsilon " + epsilon_text(statement.epsilon) + " at delta " +
+          number_text(statement.delta) +
+          ". Whoever sees the model and guesses, at even odds, whether it was used is right with probability at most " +
+          number_text(percent) + " %. ";
+  return text + "Other runs on the same rows add to this. The statement lists what is assumed public and what is not covered.";
+}
+
 std::string statement_json(const PrivacyStatement& statement) {
   Json json{{"level", statement.users ? "user" : name_of(statement.level)},
             {"who", statement.who},

@@ -28,6 +28,9 @@ std::vector<double> history_epsilons(const SpendingTotals& totals, const Account
 
 /// The statement as readable lines, and as a JSON object.
 std::string statement_text(const PrivacyStatement& statement);
+/// The statement for a person who is no specialist, in short sentences: against whom it holds, what is protected, the number, and
+/// what it means for a guess. `source`: that of the noise (LedgerHeader::source).
+std::string plain_text(const PrivacyStatement& statement, std::string_view source);
 std::string statement_json(const PrivacyStatement& statement);
 /// The value of "privacy" in summary.json: a list of statements.
 std::string statements_json(const std::vector<PrivacyStatement>& statements);

@@ -30,7 +30,7 @@ def arrays_of_object(data, settings, is_plain=False):
     if is_frame(train):
         if test is not None and not is_frame(test):
             raise UsageError(f"the test part of data is of type {type(test).__name__}; with a DataFrame it must be one, too")
-        return {"table": _table(train)} | ({} if test is None else {"table_test": _table(test)})
+        return {"table": _table(train)} | ({} if test is None else {"table_test": _table(_in_order(test, train))})
 
     def convert():
         arrays = _arrays_of(train, settings, "data")
@@ -97,17 +97,22 @@ def _keys(settings):
 def _of_keys(data, settings):
     """The tables of a dict with a DataFrame of inputs, beside labels and clients."""
     keys, parts = _keys(settings), {"table": ("{}", "{}_train", "train_{}"), "table_test": ("{}_test", "test_{}")}
-    known = {form.format(key): (part, at) for part, forms in parts.items() for form in forms for at, key in enumerate(keys)}
+    known = {form.format(key): (part, at) for part, forms in parts.items() for form in forms
+             for at, (own, usual) in enumerate(zip(keys, ("x", "y", "client"))) for key in {own, usual}}
     unknown = next((key for key in data if key not in known), None)
     if unknown is not None:
         raise UsageError(f"data has the key '{unknown}' beside a DataFrame; valid: {', '.join(keys)}, each also with _test")
-    tables = {}
+    tables, first = {}, None
     for part in parts:
         given = [next((data[name] for name, place in known.items() if place == (part, at) and name in data), None) for at in range(3)]
         if given[0] is not None:
             if not is_frame(given[0]):
                 raise UsageError(f"the inputs of data are of type {type(given[0]).__name__}; beside a DataFrame, they must be one")
+            if part == "table_test" and first is not None:
+                given[0] = _in_order(given[0], first)
+            first = given[0]
             made = _of_pair(given, settings)
+            settings = {**settings, **{name: str(names[0]) for name, names in made.items() if name != "table"}}  # of the test part, too
             tables.update({part: made.pop("table"), **made})
     return tables
 
@@ -135,6 +140,11 @@ def _of_pair(data, settings):
     return {"table": _table(frame), **names}
 
 
+def _in_order(frame, like):
+    """The frame with its columns in another's order, if they have the same names."""
+    return frame[list(like.columns)] if sorted(map(str, frame.columns)) == sorted(map(str, like.columns)) else frame
+
+
 def _frame_like(frame, given, name):
     """A frame of the same library with one-dimensional or two-dimensional values."""
     values = array_of(given)
@@ -147,8 +157,11 @@ def _table(frame):
     import numpy
 
     names = [" ".join(str(name).split()) for name in frame.columns]
+    twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
+    if twice is not None:
+        raise UsageError(f"data has two columns '{twice}'; each needs a name of its own")
     try:
-        text = frame.set_axis(names, axis=1).to_csv(index=False).encode()
+        text = ("sep=,\n" + frame.set_axis(names, axis=1).to_csv(index=False)).encode()
     except (UnicodeError, csv.Error) as error:
         raise UsageError(f"data cannot be written as a table: {error}") from None
     return numpy.frombuffer(text, numpy.uint8)

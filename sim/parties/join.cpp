@@ -147,6 +147,10 @@ class Participant {
           "Python, or 'fedstride join --train FILE.py'");
     }
     open_memory(welcome, setup);
+    std::filesystem::path budget = options_.budget;
+    if (budget.empty() && configuration.partition.as<OwnRows>() != nullptr) budget = budget_beside(options_.data);
+    if (setup.privacy.on() && !budget.empty())
+      budget_.emplace(budget, Hash().text(setup.data.hash).text(ready.rows_hash).hex(), run_of(welcome.experiment, setup));
     options_.log(terms_text(setup, options_.client));
     if (options_.prepared) options_.prepared(setup);
     setup.data.test = {};
@@ -230,6 +234,13 @@ class Participant {
   }
 
  private:
+  /// What tells this run apart from others on the same rows: with secret randomness its key, so that a run which begins again is
+  /// another one; seeded noise is the same noise.
+  std::string run_of(const std::string& experiment, const Setup& setup) const {
+    const std::optional<SecretKey> key = secrets_of(setup, options_.folder);
+    return Hash().text("fedstride: run").text(experiment).text(key ? bytes_of(*key) : std::string_view()).hex();
+  }
+
   struct Experiment {
     explicit Experiment(Setup all) : setup(std::move(all)) {}
     Setup setup;
@@ -399,9 +410,14 @@ class Participant {
 
   // Reserves the round in the client's own ledger and enforces the client's limit and budget.
   std::vector<std::uint64_t> allowed(const Train& train, const std::string& start) {
+    const RowSpending spent = privacy_->after(train.round, train.releases);
+    const RowSpending others = budget_ ? budget_->others() : RowSpending();
     if (options_.limit)
-      if (const std::string why = privacy_->beyond(*options_.limit, train.round, train.releases); !why.empty())
+      if (const std::string why = privacy_->beyond(*options_.limit, spent, others); !why.empty()) {
+        if (budget_) budget_->release();
         throw failure("round " + std::to_string(train.round) + " is not answered: " + why);
+      }
+    if (budget_) budget_->record(train.round, spent);
     const auto& lots = experiment_->setup.training.privacy;
     const PrivatePlan* const plan = lots ? lots->plans[options_.client].get() : nullptr;
     const double clip = plan != nullptr ? plan->round_clip(train.told) : 0;
@@ -425,6 +441,7 @@ class Participant {
   ClientMemory memory_;
   std::atomic<std::uint32_t> last_round_{0};
   std::unique_ptr<Experiment> experiment_;
+  std::optional<RowBudget> budget_;
   std::optional<secagg::Secret> signing_key_;       ///< this and the next two: used only under secure aggregation
   std::optional<KeyChecker> key_checker_;           ///< with certificates
   std::map<ClientId, secagg::Bytes32> known_keys_;  ///< already checked

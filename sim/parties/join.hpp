@@ -32,6 +32,9 @@ struct JoinOptions {
   std::optional<RequiredPrivacy> require_dp = {};  ///< takes part only with this protection; empty: always
   /// If set, the client answers only while its ledger stays within this limit, and refuses experiments without privacy.
   std::optional<PrivacyLimit> limit = {};
+  /// The record of everything that the rows were spent on (dp/ledger/row_budget.hpp); empty: beside the client's own rows, and none
+  /// if they are of a data set that all have.
+  std::filesystem::path budget = {};
   NetworkLog log;
   /// User code that trains the client; empty: the client is trained as the experiment specifies. If the code fails, the client is
   /// left out of the round.

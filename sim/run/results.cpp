@@ -349,6 +349,61 @@ std::string idle_rounds_advice(const Configuration& configuration) {
   return text + "use an optimizer that never undoes steps (--optimizer sgd)";
 }
 
+std::span<const std::string_view> summary_keys() {
+  static constexpr std::string_view kKeys[] = {"rounds",
+                                               "finished",
+                                               "halted",
+                                               "metric",
+                                               "test_accuracy",
+                                               "test_r2",
+                                               "test_loss",
+                                               "examples",
+                                               "uplink_bytes",
+                                               "downlink_bytes",
+                                               "wasted_bytes",
+                                               "evaluated_rows",
+                                               "seconds",
+                                               "evaluation_seconds",
+                                               "examples_per_second",
+                                               "idle_rounds",
+                                               "virtual_seconds",
+                                               "arrived_updates",
+                                               "late_clients",
+                                               "lost_clients",
+                                               "dropped_updates",
+                                               "abandoned_rounds",
+                                               "mean_staleness",
+                                               "largest_staleness",
+                                               "updates_by_speed",
+                                               "failed_updates_this_session",
+                                               "pieces_helped_this_session",
+                                               "peak_memory_bytes",
+                                               "model_hash",
+                                               "model",
+                                               "parameters",
+                                               "secure_aggregation",
+                                               "data_hash",
+                                               "partition_hash",
+                                               "chance_accuracy",
+                                               "class_names",
+                                               "client_names",
+                                               "training_rows",
+                                               "test_rows",
+                                               "validation_rows",
+                                               "notes",
+                                               "numerics_version",
+                                               "version",
+                                               "commit",
+                                               "compiler",
+                                               "instruction_set",
+                                               "randomness",
+                                               "ledger_head",
+                                               "ledger_lines",
+                                               "privacy",
+                                               "not_covered"};
+  return kKeys;
+}
+
 std::vector<std::string> uncovered_of_summary(const Json& summary, bool test_is_covered) {
   std::vector<std::string> names;
   if (!test_is_covered) names = names_of_test(summary);

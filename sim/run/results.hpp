@@ -49,6 +49,9 @@ struct RoundRecord {
   std::uint64_t failures() const;
 };
 
+/// The keys that summary.json may have.
+std::span<const std::string_view> summary_keys();
+
 /// The outcome of a run.
 struct RunSummary {
   std::uint32_t rounds = 0;  ///< finished in all sessions of the run

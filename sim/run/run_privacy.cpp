@@ -111,6 +111,8 @@ LedgerHeader header_of(const Setup& setup, Participations* participations) {
                       .clients = static_cast<std::uint32_t>(setup.clients.rows.size()),
                       .statements = {},
                       .constants = constants_of(setup, participations),
+                      .schema = setup.data.train.classes > 0 ? schema_seal(schema_of(setup.data), setup.data.normalizes_privately)
+                                                             : std::string(),
                       .settings = recorded_settings(setup.configuration)};
   const auto add = [&](Level kind, const LevelSetup& level) -> LedgerStatement& {
     header.statements.push_back({.level = kind,
@@ -347,23 +349,36 @@ RunPrivacy::Permission RunPrivacy::reserve_lots(const SpendingTotals& before, st
   return permission;
 }
 
-std::string RunPrivacy::beyond(const PrivacyLimit& limit, std::uint32_t round, std::uint64_t releases) const {
-  if (!ledger_ || !own_) return {};
+RowSpending RunPrivacy::after(std::uint32_t round, std::uint64_t releases) const {
+  RowSpending own;
+  if (!ledger_ || !own_) return own;
   const SpendingTotals before = ledger_->book().before(round);
-  const auto complaint = [&](const LevelSetup& level, const char* name, const Spending& spending) -> std::string {
+  if (setup_.privacy.client) own.updates = after_update(before, round);
+  const PrivatePlan* plan = setup_.privacy.example ? setup_.training.privacy->plans[*own_].get() : nullptr;
+  if (plan == nullptr) return own;
+  const Planned planned = this->planned(*plan, round);
+  own.examples = before.examples(*own_);
+  merge(own.examples, plan->spending(planned.first, std::min(releases, planned.count), setup_.training.epochs));
+  own.examples = with_evaluation(std::move(own.examples), *setup_.privacy.example, round);
+  return own;
+}
+
+std::string RunPrivacy::beyond(const PrivacyLimit& limit, const RowSpending& own, const RowSpending& others) const {
+  const auto complaint = [&](const LevelSetup& level, const char* name, Spending spending,
+                             const Spending& elsewhere) -> std::string {
+    merge(spending, elsewhere);
+    if (spending.empty()) return {};
+    if (const std::string why = unsound_by(level.accountant, spending); !why.empty())
+      return "its cost together with that of other runs on the same rows has no bound: " + why;
     if (delta_by(level.accountant, spending, limit.epsilon).value <= limit.delta) return {};
-    return "it would bring this client's ledger to epsilon " +
+    return "it would bring this client's " +
+           std::string(elsewhere.empty() ? "ledger" : "rows, on which other runs were spent too,") + " to epsilon " +
            number_text(epsilon_by(level.accountant, spending, limit.delta).value) + " at " + name + " level, delta " +
            number_text(limit.delta) + "; its max-epsilon is " + number_text(limit.epsilon);
   };
   if (setup_.privacy.client)
-    if (std::string why = complaint(*setup_.privacy.client, "client", after_update(before, round)); !why.empty()) return why;
-  const PrivatePlan* plan = setup_.privacy.example ? setup_.training.privacy->plans[*own_].get() : nullptr;
-  if (plan == nullptr) return {};
-  const Planned planned = this->planned(*plan, round);
-  Spending spending = before.examples(*own_);
-  merge(spending, plan->spending(planned.first, std::min(releases, planned.count), setup_.training.epochs));
-  return complaint(*setup_.privacy.example, "example", with_evaluation(std::move(spending), *setup_.privacy.example, round));
+    if (std::string why = complaint(*setup_.privacy.client, "client", own.updates, others.updates); !why.empty()) return why;
+  return setup_.privacy.example ? complaint(*setup_.privacy.example, "example", own.examples, others.examples) : std::string();
 }
 
 void RunPrivacy::record(std::uint32_t round, const std::vector<ClientReport>& reports) {

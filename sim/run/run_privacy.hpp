@@ -10,6 +10,7 @@
 #include "core/secret_key.hpp"
 #include "core/task.hpp"
 #include "dp/ledger/ledger.hpp"
+#include "dp/ledger/row_budget.hpp"
 #include "dp/ledger/statement.hpp"
 #include "sim/prepare/setup.hpp"
 #include "sim/run/participations.hpp"
@@ -58,11 +59,12 @@ class RunPrivacy {
   /// Reserves the round in the ledger and syncs it to disk, before anything is released. `clip` is the round's bound, if it
   /// adapts; 0: the first round's bound.
   Permission reserve(std::uint32_t round, const std::string& model_hash, double clip = 0);
-  /// For a client's own ledger, returns why the client must not take part in this round: its cost would exceed the limit at a
-  /// level that the experiment protects. The cost is that of the round's update at client level; at example level, that of
-  /// `releases` noisy releases, the round's total, of which at most the planned number is counted. Empty if the client may take
-  /// part. Reserves nothing.
-  std::string beyond(const PrivacyLimit& limit, std::uint32_t round, std::uint64_t releases) const;
+  /// For a client's own ledger, what its rows will have been spent on after this round: the round's update at client level; at
+  /// example level, `releases` noisy releases, the round's total, of which at most the planned number is counted.
+  RowSpending after(std::uint32_t round, std::uint64_t releases) const;
+  /// Returns why the client must not take part in a round after which it has spent `own`: that and what others have spent on the
+  /// same rows would exceed the limit at a level that the experiment protects. Empty if it may take part.
+  std::string beyond(const PrivacyLimit& limit, const RowSpending& own, const RowSpending& others) const;
   void record(std::uint32_t round, const std::vector<ClientReport>& reports);
   /// The ledger's contents for the last recorded round.
   const LedgerGroups& recorded() const { return recorded_; }

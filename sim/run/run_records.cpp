@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <fstream>
 #include <limits>
 #include <map>
 #include <span>
 #include <utility>
 
+#include "client/told_evaluation.hpp"
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/hash.hpp"
@@ -56,6 +58,15 @@ double epsilon_of(const Json& line) {
   const Json* spent = member_of(line, "example_privacy");
   const Json* epsilon = spent == nullptr ? nullptr : member_of(*spent, "epsilon");
   return epsilon != nullptr && epsilon->is_number() ? epsilon->get<double>() : std::numeric_limits<double>::quiet_NaN();
+}
+
+/// Epsilon and delta in a line; NaN, which equals nothing, for what it does not have.
+SpentSoFar spent_in(const Json& json) {
+  const auto number = [&](const char* name) {
+    const Json* value = member_of(json, name);
+    return value != nullptr && value->is_number() ? value->get<double>() : std::numeric_limits<double>::quiet_NaN();
+  };
+  return {number("epsilon"), number("delta")};
 }
 
 /// The fields of a round's line that a summary repeats from the last round, and the fields that it sums over the rounds.
@@ -108,9 +119,11 @@ std::string mark_text(const LedgerMark& mark) { return counted(mark.lines, "line
 RunRecords::RunRecords(const fs::path& run) {
   if (const fs::path path = run / "summary.json"; is_there(path)) {
     constexpr std::uint64_t kMaxSummaryBytes = std::uint64_t{64} << 20;
-    const Json json = parse_json(read_file(path, kMaxSummaryBytes));
+    const std::string text = read_file(path, kMaxSummaryBytes);
+    const Json json = parse_json(text);
     const auto rounds = whole_member(json, "rounds");
     Summary summary{.json = json,
+                    .is_as_written = text == dump_json(json, 2) + "\n",
                     .rounds = rounds.value_or(0),
                     .model_hash = text_member(json, "model_hash"),
                     .ledger = {text_member(json, "ledger_head"), whole_member(json, "ledger_lines").value_or(0)}};
@@ -124,18 +137,27 @@ RunRecords::RunRecords(const fs::path& run) {
     SafeTensors file = read_safetensors(path);
     const Model model = model_of(file);
     const Vector weights = exact(model, file);
-    if (write_safetensors(model, weights, file.metadata) != read_file(path, size_of_file(path)))
-      throw failure("'" + path.string() + "' is not in the form that a run writes");
+    std::map<std::string, std::string> about;
+    for (const char* name : {"dataset", "rounds", "model_hash", kSchemaKey})
+      if (const auto found = file.metadata.find(name); found != file.metadata.end()) about.insert(*found);
+    if (write_safetensors(model, weights, about) != read_file(path, size_of_file(path)))
+      throw failure("'" + path.string() +
+                    "' is not in the form that a private run writes; its metadata must be the model's, dataset, "
+                    "rounds, model_hash and the schema");
     model_ = SavedModel{.line = model.line(),
                         .parameters = model.parameter_count(),
                         .rounds = 0,
                         .model_hash = file.metadata["model_hash"],
-                        .hash = fedstride::model_hash(weights)};
-    if (const fs::path schema = run / "schema.json"; is_there(schema))
-      model_->has_schema = file.metadata[kSchemaKey] + "\n" == read_file(schema, size_of_file(schema));
+                        .hash = fedstride::model_hash(weights),
+                        .schema = file.metadata[kSchemaKey],
+                        .dataset = file.metadata["dataset"]};
     const std::string& rounds = file.metadata["rounds"];
     if (std::from_chars(rounds.data(), rounds.data() + rounds.size(), model_->rounds).ec != std::errc())
       throw failure("'" + path.string() + "' has no 'rounds' in its metadata, which every run's model has");
+  }
+  if (const fs::path path = run / "schema.json"; is_there(path)) {
+    schema_ = read_file(path, size_of_file(path));
+    if (model_) model_->has_schema = model_->schema + "\n" == schema_;
   }
   std::uint64_t results_bytes = 0;
   std::string results_hash;
@@ -181,6 +203,14 @@ void RunRecords::read_results(const fs::path& path, std::uint64_t checkpointed_b
          {std::span<const std::string_view>(kRepeated), std::span<const std::string_view>(kAddedUp)})
       for (const std::string_view name : names)
         if (const Json* number = member_of(json, name)) results.back().numbers.emplace(name, *number);
+    if (dump_json(json) != line && order_error_.empty())
+      order_error_ = "line " + std::to_string(expected) + " of rounds.jsonl is not in the form that a run writes";
+    for (const auto& [level, name] : {std::pair(Level::example, "example_privacy"), std::pair(Level::client, "client_privacy")})
+      if (const Json* spent = member_of(json, name)) results.back().spent[level] = spent_in(*spent);
+    for (const auto& [name, value] : json.items()) result_keys_.insert(name);
+    if (const Json* clients = member_of(json, "clients"))
+      for (const Json& client : *clients)
+        for (const auto& [name, value] : client.items()) result_keys_.insert("clients." + name);
   }
 }
 
@@ -260,6 +290,9 @@ void RunRecords::compare_claims(const LedgerBook& book, const std::optional<Conf
     audit.failures.push_back("no statement follows from the ledger: " + std::string(error.what()));
   }
   claims("randomness", book.header().source, "the ledger has");
+  if (!schema_.empty())
+    claims("metric", std::string(metric_of(read_schema(trimmed(schema_), "schema.json").form.targets)),
+           "the schema's targets have");
   const Json* uncovered = member_of(json, "not_covered");
   if (settings && settings->publishable != (uncovered == nullptr))
     audit.failures.push_back(std::string("summary.json ") + (uncovered == nullptr ? "lacks" : "has") +
@@ -294,6 +327,104 @@ void RunRecords::compare_claims(const LedgerBook& book, const std::optional<Conf
   }
 }
 
+void RunRecords::compare_spent(const fs::path& ledger, std::string_view key, Audit& audit) const {
+  if (!results_ || results_->empty()) return;
+  constexpr std::size_t kMostComputed = 100;  // accountants are slow
+  const std::size_t step = (results_->size() + kMostComputed - 1) / kMostComputed;
+  LedgerReader reader(ledger, key);
+  LedgerBook book(read_header(reader.next()));
+  std::map<std::uint64_t, std::map<Level, double>> right;  // by round
+  for (std::string_view text = reader.next(); !text.empty(); text = reader.next()) {
+    const LedgerEntry entry = read_entry(text, book.header());
+    book.add(entry);
+    const bool is_compared = entry.closes && entry.round > 0 && entry.round <= results_->size() &&
+                             (entry.round % step == 0 || entry.round == results_->size());
+    if (!is_compared) continue;
+    const SpendingTotals totals = book.totals();
+    for (const LedgerStatement& promised : book.header().statements) try {
+        const auto accountant = make_part<Accountant>("accountant", promised.accountant);
+        right[entry.round][promised.level] = promised.level == Level::client
+                                                 ? epsilon_by(accountant, totals.updates(), promised.delta).value
+                                                 : std::ranges::max(history_epsilons(totals, accountant, promised.delta, true));
+      } catch (const Error& error) {
+        audit.failures.push_back("no spending follows from the ledger: " + std::string(error.what()));
+        return;
+      }
+  }
+  for (std::uint64_t round = 1; round <= results_->size(); ++round) {
+    const auto wrong = [&](const std::string& what) {
+      audit.failures.push_back("rounds.jsonl, round " + std::to_string(round) + ": " + what);
+    };
+    const auto& told = (*results_)[round - 1].spent;
+    for (const LedgerStatement& promised : book.header().statements) {
+      const std::string name = std::string(name_of(promised.level)) + "_privacy";
+      const auto found = told.find(promised.level);
+      if (found == told.end()) return wrong("it lacks '" + name + "'");
+      if (found->second.delta != promised.delta)
+        return wrong(name + " has delta " + number_text(found->second.delta) + "; the ledger has " + number_text(promised.delta));
+      if (const auto computed = right.find(round); computed != right.end()) {
+        const double epsilon = computed->second.at(promised.level);
+        if (!(std::abs(found->second.epsilon - epsilon) <= 1e-9 * std::max(1.0, epsilon)))
+          return wrong(name + " has epsilon " + number_text(found->second.epsilon) + "; the ledger gives " +
+                       number_text(epsilon));
+      }
+      if (round == 1) continue;
+      if (!(found->second.epsilon >= (*results_)[round - 2].spent.at(promised.level).epsilon))
+        return wrong(name + " has a smaller epsilon than the round before");
+    }
+    if (told.size() > book.header().statements.size())
+      return wrong("it has spending at a level that the ledger does not protect");
+  }
+}
+
+void RunRecords::compare_schema(const LedgerHeader& header, const std::optional<Configuration>& settings, Audit& audit) const {
+  if (header.schema.empty()) {
+    audit.unchecked.emplace_back("schema.json, which this ledger does not record");
+    return;
+  }
+  const bool without_moments = settings && settings->normalize == Normalize::privately;
+  const auto differs = [&](std::string_view text, const std::string& where) {
+    try {
+      if (schema_seal(read_schema(trimmed(text), where), without_moments) != header.schema)
+        audit.failures.push_back(where + " has another schema than the ledger records");
+    } catch (const Error& error) {
+      audit.failures.push_back(error.what());
+    }
+  };
+  if (schema_.empty())
+    audit.failures.emplace_back("schema.json is missing; the ledger records its contents");
+  else
+    differs(schema_, "schema.json");
+  if (model_) differs(model_->schema, "model.safetensors");
+  if (model_ && settings && model_->dataset != settings->dataset)
+    audit.failures.push_back("model.safetensors has the data set '" + model_->dataset + "'; config.toml has '" +
+                             settings->dataset + "'");
+  if (without_moments) audit.unchecked.emplace_back("schema.json: mean and deviation, which were released");
+}
+
+// Lists every key that nothing else in the folder confirms.
+void RunRecords::list_unchecked(Audit& audit) const {
+  const auto list = [&](const std::string& file, const std::set<std::string>& keys) {
+    if (!keys.empty()) audit.unchecked.push_back(file + ": " + joined(std::vector(keys.begin(), keys.end())));
+  };
+  if (summary_) {
+    std::set<std::string> keys;
+    constexpr std::string_view kChecked[] = {"rounds",     "metric",      "model_hash",   "model",   "parameters",
+                                             "randomness", "ledger_head", "ledger_lines", "privacy", "not_covered"};
+    for (const auto& [name, value] : summary_->json.items()) {
+      if (std::ranges::find(summary_keys(), name) == summary_keys().end())
+        audit.failures.push_back("summary.json has '" + shortened(one_line(name)) + "', which no run writes");
+      if (std::ranges::find(kChecked, name) == std::end(kChecked)) keys.insert(name);
+    }
+    if (!summary_->is_as_written)
+      audit.failures.emplace_back("summary.json is not in the form that a run writes (a key twice, or other numbers or blanks)");
+    list("summary.json", keys);
+  }
+  std::set<std::string> keys = result_keys_;
+  for (const char* name : {"round", "model_hash", "example_privacy", "client_privacy"}) keys.erase(name);
+  list("rounds.jsonl", keys);
+}
+
 void RunRecords::compare(const fs::path& ledger, std::string_view key, const std::optional<Configuration>& settings,
                          Audit& audit) const {
   std::vector<std::string>& failures = audit.failures;
@@ -322,6 +453,9 @@ void RunRecords::compare(const fs::path& ledger, std::string_view key, const std
     failures.push_back("the ledger has no reservation" + of_round(round) + "; " +
                        (results_ ? "rounds.jsonl has results up to round " : "the run has reached round ") +
                        std::to_string(rounds));
+  if (settings && !lines.rounds.empty() && lines.rounds.rbegin()->first > static_cast<std::uint64_t>(settings->rounds))
+    failures.push_back("the ledger has round " + std::to_string(lines.rounds.rbegin()->first) + "; rounds is " +
+                       std::to_string(settings->rounds) + " in config.toml");
   if (summary_) {
     const auto is_beyond = [&](std::uint64_t round) {
       const RoundLines at = line_of(round);
@@ -337,7 +471,10 @@ void RunRecords::compare(const fs::path& ledger, std::string_view key, const std
       failures.push_back("the checkpoint is" + of_round(checkpoint_->round) + " and records " + mark_text(checkpoint_->ledger) +
                          ", which do not reserve round " + std::to_string(round));
   }
+  compare_spent(ledger, key, audit);
+  compare_schema(lines.book.header(), settings, audit);
   compare_claims(lines.book, settings, audit);
+  list_unchecked(audit);
   std::vector<std::string> missing;
   for (const auto& [is_missing, name] : {std::pair{!summary_, "summary.json"},
                                          {!model_, "model.safetensors"},

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,7 @@ class RunRecords {
  private:
   struct Summary {
     Json json;
+    bool is_as_written = true;  ///< its bytes are those that its contents have: no key twice
     std::uint64_t rounds = 0;
     std::string model_hash;
     LedgerMark ledger;
@@ -46,6 +48,8 @@ class RunRecords {
     std::string model_hash;  ///< in the file's metadata
     std::string hash;        ///< hash of the weights
     bool has_schema = true;  ///< true if it has the schema in schema.json, or there is no such file
+    std::string schema;      ///< its schema's text
+    std::string dataset;
   };
   struct Position {
     std::uint64_t round = 0;
@@ -58,6 +62,7 @@ class RunRecords {
     std::string model_hash;
     bool released = true;                                   ///< false if its line shows that there was no release
     std::map<std::string, Json, std::less<>> numbers = {};  ///< the fields in kRepeated and kAddedUp
+    std::map<Level, SpentSoFar> spent = {};                 ///< by level
   };
   void read_results(const std::filesystem::path& path, std::uint64_t checkpointed_bytes, std::string_view checkpointed_hash);
   std::string result_of(std::uint64_t round) const;
@@ -71,7 +76,14 @@ class RunRecords {
   std::optional<SavedModel> model_;
   std::optional<Position> checkpoint_;
   std::optional<std::vector<Result>> results_;  ///< by round, from 1
-  std::string order_error_;                     ///< names the first out-of-order line of rounds.jsonl; empty if none
+  /// The spending in each round's line against the ledger.
+  void compare_spent(const std::filesystem::path& ledger, std::string_view key, Audit& audit) const;
+  void compare_schema(const LedgerHeader& header, const std::optional<Configuration>& settings, Audit& audit) const;
+  void list_unchecked(Audit& audit) const;
+
+  std::string schema_;                 ///< the contents of schema.json; empty: there is none
+  std::set<std::string> result_keys_;  ///< of all lines of rounds.jsonl; "clients.KEY" of clients
+  std::string order_error_;            ///< names the first out-of-order line of rounds.jsonl; empty if none
 };
 
 }  // namespace fedstride

@@ -29,7 +29,6 @@ void put_data(const TemporaryFolder& folder) {
   write_table(folder / "data");
   put(folder, "nothing/train.csv", "");
   put(folder, "short-line/train.csv", "1,2,0\n1,2,1\n3,4\n");
-  put(folder, "negative/train.csv", "1,2,0\n1,2,1\n3,4,-1\n");
   put(folder, "huge-label/train.csv", "1,2,0\n1,2,1\n3,4,99999999\n");
   put(folder, "nan/train.csv", "1,2,0\n3,nan,1\n");
   put(folder, "one-class/train.csv", "1,2,0\n1,2,0\n");
@@ -106,7 +105,6 @@ const Refusal kRefusals[] = {
     {{"--data", "@/nowhere"}, 1, {"@/nowhere"}},
     {{"--data", "@/nothing"}, 1, {"@/nothing"}},
     {{"--data", "@/short-line"}, 1, {"@/short-line/train.csv", "3", "2"}},
-    {{"--data", "@/negative"}, 1, {"@/negative/train.csv", "label", "-1", "0"}},
     {{"--data", "@/huge-label"}, 1, {"@/huge-label/train.csv", "99999999", "65534"}},
     {{"--data", "@/nan"}, 1, {"@/nan/train.csv", "2", "nan"}},
     {{"--data", "@/one-class"}, 1, {"'file'", "0"}},

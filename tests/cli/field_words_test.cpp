@@ -179,7 +179,7 @@ TEST_CASE("words of the field as flags, values, keys of files and other spelling
            {"--grid", "[sweep]"},
            {"--label-column", "'--label'"},
            {"--target", "'--label'"},
-           {"--resize", "one size"},
+           {"--img-resize", "--resize"},
            {"--pretrained", "'--init'"},
            {"--test-size", "'--client-test'"},
            {"--sep", "separator"},

@@ -12,7 +12,9 @@ struct Message {
 const Message kMessages[] = {
     // commands and flags
     {{"completion", "bsh"}, "shell 'bsh' is unknown; did you mean 'bash'? valid: bash"},
-    {{"data"}, "'fedstride data' needs a command: show, convert, list, verify, roster, get, forget; see 'fedstride data --help'"},
+    {{"data"},
+     "'fedstride data' needs a command: show, convert, constants, check, list, verify, roster, get, forget; see 'fedstride data "
+     "--help'"},
     {{"data", "gte"}, "command 'gte' is unknown; did you mean 'get'? see 'fedstride data --help'"},
     {{"run", "--lerning-rate", "1"},
      "flag '--lerning-rate' is unknown; did you mean '--learning-rate'? 'fedstride run --help' lists them"},

@@ -88,10 +88,56 @@ TEST_CASE("files that do not belong together are refused by name") {
   CHECK_FAILURE(loaded(empty.path().string(), read), "no files");
 }
 
+TEST_CASE("archives of other shapes, types or facts are refused, whatever their order") {
+  const TemporaryFolder folder;
+  const auto archive = [&](const std::string& name, const std::string& type, const std::string& shape, const std::string& bytes,
+                           const std::string& y = npy_bytes("<i8", "(4,)", bytes_of(std::vector<std::int64_t>{0, 1, 0, 1}))) {
+    return std::string(write(folder / (name + ".npz"), npz_bytes({{"x", npy_bytes(type, shape, bytes)}, {"y", y}})));
+  };
+  const std::vector<float> eight{1, 2, 3, 4.5F, 5, 6, 7, 8}, twelve{1, 2, 3, 4.5F, 5, 6, 7, 8, 9, 10, 11, 12};
+  const std::string two = archive("two", "<f4", "(4, 2)", bytes_of(eight)),
+                    three = archive("three", "<f4", "(4, 3)", bytes_of(twelve)),
+                    bytes = archive("bytes", "|u1", "(4, 2)", std::string("\1\2\3\4\5\6\7\10", 8)),
+                    values = archive("values", "<f4", "(4, 2)", bytes_of(eight),
+                                     npy_bytes("<f4", "(4,)", bytes_of(std::vector<float>{1, 2.5F, 3, 4})));
+  CHECK_FAILURE(loaded(two + "," + three), "'x'", "3", "2", "same shape");
+  CHECK_FAILURE(loaded(three + "," + two), "'x'", "same shape");
+  CHECK_FAILURE(loaded(two + "," + bytes), "'x'", "type");
+  CHECK_FAILURE(loaded(bytes + "," + two), "'x'", "type");
+  CHECK_FAILURE(loaded(two + "," + values), "'y'", "type");
+  CHECK_FAILURE(loaded(values + "," + two), "'y'", "type");
+}
+
+TEST_CASE("a folder with parts in it is not a folder of clients") {
+  const TemporaryFolder folder;
+  for (const char* name : {"train.csv", "test.csv"}) write(folder / name, hospital(20, 6));
+  write(folder / "rows.budget", "x");
+  ReadSettings read;
+  read.client_column = "file";
+  CHECK_FAILURE(loaded(folder.path().string(), read), "test.csv", "folders called train and test");
+}
+
+TEST_CASE("labels under dp are their values, as public rows name them") {
+  const TemporaryFolder folder;
+  std::string text = "a,y\n";
+  for (int i = 0; i < 12; ++i) text += std::to_string(i) + "," + std::to_string(2 + i % 3) + ".0\n";
+  ReadSettings read;
+  read.public_data = write(folder / "t.csv", text);
+  read.rows_are_protected = true;
+  read.header = Header::yes;
+  const DataPair pair = loaded(read.public_data, read);
+  CHECK(pair.train.class_names == std::vector<std::string>{"2", "3", "4"});
+  CHECK(std::ranges::count(pair.train.labels, Label{1}) > 0);
+  CHECK(std::ranges::count(pair.train.labels, Label{2}) > 0);
+  ReadSettings commas;
+  commas.public_data = write(folder / "c.csv", "a,y\n1,\"c,d\"\n2,e\n3,\"c,d\"\n");
+  commas.rows_are_protected = true;
+  CHECK_USAGE_ERROR(loaded(commas.public_data, commas), "'c,d'", "class-names");
+}
+
 TEST_CASE("the test rows may be in a file of their own") {
   const TemporaryFolder folder;
-  const std::string train = write(folder / "a.csv", hospital(20, 8)),
-                    other = write(folder / "b.csv", hospital(70, 4, "chol,age,sick\n"));
+  const std::string train = write(folder / "a.csv", hospital(20, 8)), other = write(folder / "b.csv", hospital(70, 4));
   ReadSettings read;
   read.test = other;
   const DataPair pair = loaded(train, read);

@@ -25,8 +25,10 @@ TEST_CASE("amounts have a sign or a code at either end, and thousands separators
   CHECK(number("$-12.30") == -12.3);
   CHECK(number("1.234.567,5 EUR", DecimalMark::comma) == 1234567.5);
   CHECK(number("12,30 EUR", DecimalMark::comma) == 12.3);
-  for (const std::string_view field : {"$", "$x", "USD", "$1,23.5", "12.30", "$1,2345", "EUR12EUR", "", "A12", "$$5", "12 kg"})
+  for (const std::string_view field :
+       {"$", "$x", "USD", "$1,23.5", "12.30", "$1,2345", "EUR12EUR", "", "A12", "$$5", "12 kg", "1.234,50 EUR"})
     CHECK_MESSAGE(!number(field), field);
+  CHECK_FALSE(number("$1,234.50", DecimalMark::comma));
   CHECK_FALSE(number("$5", DecimalMark::point, {.percent = true}));
 }
 

@@ -113,7 +113,7 @@ def test_a_frame(tmp_path):
         tmp_path, (x, named["kind"].to_numpy().astype(str), named["who"].to_numpy()), partition="natural")
     for data, settings, *parts in (
         (frame, {"label": "none"}, "label", "'none'", "kind"),
-        (frame, {"client_column": "none"}, "client", "'none'"),
+        (frame, {"client_column": "none"}, "client_column", "'none'"),
         (frame, {"inputs": "e"}, "inputs", "'e'"),
     ):
         with refused(fedstride.Error, *parts):
@@ -144,7 +144,7 @@ def test_a_frame_is_what_its_csv_file_is(tmp_path):
     twice = pandas.DataFrame(numpy.c_[x, y], columns=["a", "a", "b", "label"])
     with refused(fedstride.UsageError, "'a'", "two"):
         hash_of(tmp_path, twice)
-    with refused(fedstride.UsageError, "'label'", "'Target'", "label="):
+    with refused(fedstride.Error, "'label'", "'Target'", "label="):
         hash_of(tmp_path, frame.assign(Target=y))
 
 

@@ -143,13 +143,15 @@ class Federation {
     return words;
   }
   Party join(int client, std::uint16_t port = 0) const { return Party(join_words(client, port)); }
-  /// With other values for the given flags.
+  /// With other values for the given flags, or these in addition.
   Party join_with(int client, const Words& more) const {
     Words words = join_words(client);
     for (std::size_t i = 0; i + 1 < more.size(); i += 2) {
       const auto flag = std::ranges::find(words, more[i]);
-      REQUIRE(flag != words.end());
-      *(flag + 1) = more[i + 1];
+      if (flag == words.end())
+        words.insert(words.end(), {more[i], more[i + 1]});
+      else
+        *(flag + 1) = more[i + 1];
     }
     return Party(words);
   }

@@ -107,6 +107,51 @@ TEST_CASE("clients' tables are matched by the names of their columns, whatever t
   CHECK(coordinator.says("client 1", "'c'", "a, b, d", "a, b, c"));
 }
 
+TEST_CASE("a limit is of all experiments on the same rows, whatever folder they have; another record must be named by hand") {
+  const Bringing bringing;
+  const Words terms{"--partition", "own",     "--roster",           bringing.roster,
+                    "--dp",        "example", "--noise-multiplier", "1.5",
+                    "--batch",     "10",      "--rounds",           "2",
+                    "--optimizer", "sgd",     "--local-epochs",     "1"};
+  // Trains in folders of its own; how the clients ended.
+  const auto experiment = [&](const std::string& name, const Words& of_client) {
+    Words serving = terms;
+    serving.insert(serving.end(), {"--out", bringing.federation / name, "--round-deadline", "5", "--minimum-clients", "2"});
+    const Party coordinator = bringing.federation.serve(serving);
+    std::vector<Party> clients;
+    for (int client = 0; client < 3; ++client) {
+      Words joining{"--data", bringing.data(client), "--out", bringing.federation / (name + "-" + std::to_string(client))};
+      if (client == 0) joining.insert(joining.end(), of_client.begin(), of_client.end());
+      clients.push_back(bringing.federation.join_with(client, joining));
+    }
+    const int code = clients[0].wait();
+    CHECK((code == 0 || clients[0].says("max-epsilon", "other runs")));
+    for (int client = 1; client < 3; ++client) CHECK(clients[static_cast<std::size_t>(client)].wait() == 0);
+    CHECK(coordinator.wait() == 0);
+    return code;
+  };
+  const auto spent = [&](const std::string& file) {
+    const Outcome told = run_program({"privacy", "budget", file, "--json"});
+    REQUIRE_MESSAGE(told.code == 0, told.err);
+    return Json::parse(told.out).at(0);
+  };
+  CHECK(experiment("first", {}) == 0);
+  const Json once = spent(bringing.data(0));
+  CHECK(once["runs"] == 1);
+  const double epsilon = once["example_epsilon"];
+  CHECK(epsilon > 0.1);
+  const Words limit{"--max-epsilon", number_text(epsilon * 1.05), "--delta", "1e-5"};
+  CHECK(experiment("second", limit) != 0);
+  CHECK(spent(bringing.data(0))["example_epsilon"] == epsilon);  // what was refused was not spent
+  Words elsewhere = limit;
+  elsewhere.insert(elsewhere.end(), {"--budget", bringing.federation / "other.budget"});
+  CHECK(experiment("third", elsewhere) == 0);
+  CHECK(spent(bringing.federation / "other.budget")["example_epsilon"] == doctest::Approx(epsilon));
+  CHECK(experiment("fourth", {}) == 0);
+  CHECK(spent(bringing.data(0))["runs"] == 2);
+  CHECK(spent(bringing.data(0))["example_epsilon"].get<double>() > 1.2 * epsilon);
+}
+
 TEST_CASE("a client whose rows do not match its roster line is refused, in both logs; the others are not") {
   const Bringing bringing;
   const Party coordinator = bringing.serve();

@@ -73,7 +73,7 @@ void forge(const std::string& run, const Lines& lines) {
   auto summary = Json::parse(read_file(run + "/summary.json"));
   summary["ledger_head"] = value;
   summary["ledger_lines"] = lines.size();
-  std::ofstream(run + "/summary.json") << summary.dump();
+  std::ofstream(run + "/summary.json") << summary.dump(2) << "\n";
   std::filesystem::remove(run + "/checkpoint");
 }
 
@@ -217,11 +217,10 @@ const std::set<std::string> kClaimsNothing{"seconds",
                                            "training_rows",
                                            "finished",
                                            "test_rows",
-                                           "evaluated_rows",
-                                           "metric"};
+                                           "evaluated_rows"};
 
 /// Every value in the JSON changed, one after the other, and every member of the object taken away: its name, and the text.
-std::vector<std::pair<std::string, std::string>> edits(const Json& json) {
+std::vector<std::pair<std::string, std::string>> edits(const Json& json, int indent = 2) {
   std::vector<std::pair<std::string, std::string>> all;
   const std::function<void(const Json&, const std::string&, const std::function<void(const Json&)>&)> visit =
       [&](const Json& value, const std::string& name, const std::function<void(const Json&)>& put) {
@@ -255,11 +254,11 @@ std::vector<std::pair<std::string, std::string>> edits(const Json& json) {
   for (const auto& [key, value] : json.items()) {
     Json without = json;
     without.erase(key);
-    all.emplace_back(key, without.dump(2));
+    all.emplace_back(key, without.dump(indent) + "\n");
     visit(value, key, [&, key = key](const Json& changed) {
       Json whole = json;
       whole[key] = changed;
-      all.emplace_back(key, whole.dump(2));
+      all.emplace_back(key, whole.dump(indent) + "\n");
     });
   }
   return all;
@@ -344,6 +343,83 @@ TEST_CASE("every edited field of a run's files changes nothing that is claimed, 
     }
     CHECK(audit().code == 0);
   }
+}
+
+TEST_CASE("without a checkpoint, what is edited fails the audit or is listed as not checked; the card is of the ledger") {
+  const Runs runs;
+  const std::string run = runs.copy("owner-keeps-checkpoint");
+  std::filesystem::remove(run + "/checkpoint");
+  const auto audit = [&] { return run_program({"privacy", "audit", run, "--json"}); };
+  const Outcome whole = run_program({"privacy", "audit", run});
+  CHECK_MESSAGE(whole.out.starts_with("PASSED\n"), whole.out << whole.err);
+  const auto has = [](const std::string& text, const Words& parts) {
+    return std::ranges::all_of(parts, [&](const std::string& part) { return text.find(part) != text.npos; });
+  };
+  CHECK(has(whole.out,
+            {"The noise follows from the seed", "one row", "everything that one client did", "not checked: summary.json"}));
+  std::size_t failed = 0, listed = 0;
+  const auto edited = [&](const std::string& file, const std::string& text, const std::string& key) {
+    const std::string before = read_file(run + "/" + file);
+    std::ofstream(run + "/" + file, std::ios::trunc) << text;
+    const Outcome found = audit();
+    failed += found.code != 0 ? 1 : 0;
+    const auto is_listed = [&] {
+      const Json told = Json::parse(found.out);
+      for (const Json& one : told["not_checked"])
+        if (const auto line = one.get<std::string>(); line.starts_with(file) && line.find(key) != line.npos) return true;
+      return false;
+    };
+    if (found.code == 0) CHECK_MESSAGE((++listed, is_listed()), file << ": " << key << " was edited, and the audit is silent");
+    std::ofstream(run + "/" + file, std::ios::trunc) << before;
+  };
+  const std::string rounds = read_file(run + "/rounds.jsonl");
+  const std::size_t end = rounds.find('\n') + 1;
+  for (const auto& [key, text] : edits(Json::parse(rounds.substr(end)), -1))
+    edited("rounds.jsonl", rounds.substr(0, end) + text, key);
+  CHECK(failed >= 12);  // round, hash, and epsilon and delta of two levels, changed and taken away
+  const Json summary = Json::parse(read_file(run + "/summary.json"));
+  for (const char* added : {"privacy_verdict", "audited"}) {
+    Json more = summary;
+    more[added] = "epsilon 0.01";
+    edited("summary.json", more.dump(2) + "\n", added);
+  }
+  for (const auto& [key, text] : edits(summary)) edited("summary.json", text, key);
+  CHECK(listed > 10);
+
+  const auto fails = [&](const std::string& name, const std::function<void(const std::string& run)>& spoil, const Words& parts) {
+    const std::string copy = runs.copy(name);
+    std::filesystem::remove(copy + "/checkpoint");
+    spoil(copy);
+    check_fails(copy, parts);
+  };
+  const auto change = [](const std::string& path, const std::string& old, const std::string& by) {
+    std::string text = read_file(path);
+    replace(text, old, by);
+    std::ofstream(path, std::ios::trunc) << text;
+  };
+  fails("twice", [&](const std::string& at) { change(at + "/summary.json", "{", "{\n  \"privacy\": [],"); },
+        {"summary.json", "form"});
+  fails("schema",
+        [&](const std::string& at) {
+          change(at + "/schema.json", "\"normalized_by\":\"", "\"normalized_by\":\"N");
+          change(at + "/model.safetensors", "\\\"normalized_by\\\":\\\"n", "\\\"normalized_by\\\":\\\"N");
+        },
+        {"schema"});
+  fails("no-schema", [&](const std::string& at) { std::filesystem::remove(at + "/schema.json"); }, {"schema.json", "missing"});
+  fails("rounds", [&](const std::string& at) { change(at + "/config.toml", "rounds = 2", "rounds = 1"); },
+        {"rounds", "config.toml"});
+  fails("metadata", [&](const std::string& at) { change(at + "/model.safetensors", "\"rounds\"", "\"claims\""); },
+        {"model.safetensors"});
+
+  // An edited summary does not reach the card.
+  const std::string card = runs.copy("card");
+  const Outcome honest = run_program({"explain", card});
+  change(card + "/summary.json", "\"epsilon\": ", "\"epsilon\": 0.01, \"told\": ");
+  const Outcome told = run_program({"explain", card});
+  CHECK(told.out == honest.out);
+  CHECK(has(honest.out, {"The noise follows from the seed", "even odds"}));
+  std::filesystem::remove(card + "/ledger.jsonl");
+  CHECK(has(run_program({"explain", card}).out, {"claimed by summary.json", "ledger.jsonl"}));
 }
 
 TEST_CASE("what is no run with privacy is refused in one line") {

@@ -27,7 +27,7 @@ namespace {
 const std::string kCommon = "optimizer = 'adadp'\npartition = 'iid'\nbatch = 6\nrounds = 2\n";
 const std::string kSecret = kCommon + "publishable = true\nrandomness = 'secret'\n";
 const std::map<std::string, std::string> kLevels{
-    {"example", "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\n"},
+    {"example", "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\nmetrics = true\n"},
     {"client", "dp = 'client'\nnoise-multiplier = 1.5\nclip = 0.2\n"},
     {"both",
      "dp = 'both'\nnoise-multiplier = 2\nclient-noise-multiplier = 3\nclient-clip = 0.3\ncohort = 'poisson'\ncohort-rate = "
@@ -35,7 +35,7 @@ const std::map<std::string, std::string> kLevels{
     {"moments",
      "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\nnormalize = 'private'\nnormalize-noise = 3\nrange = '-3,5'\nmean = ''\n"
      "deviation = ''\npublic-test = false\nevaluate = 'private'\nevaluate-noise = 2\n"},
-    {"numbers", "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\ntargets = 'values'\nclasses = 0\n"},
+    {"numbers", "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\ntargets = 'values'\nclasses = 0\nmetrics = true\n"},
     {"tokens",
      "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\nvocabulary = 9\nclasses = 9\nmean = "
      "''\n"
