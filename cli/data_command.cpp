@@ -225,10 +225,16 @@ void constants(const DataFlags& flags) {
   settings.public_data = flags.path;
   std::vector<std::string> words;
   Json json = Json::object();
-  for (const auto& [name, value] : facts_as_settings(public_rows_of(settings).value())) {
+  const auto add = [&](const std::string& name, const std::string& value) {
+    if (json.contains(name)) return;
     json[name] = value;
-    words.insert(words.end(), {"--" + name, shell_quoted(value)});
-  }
+    words.push_back("--" + name);
+    if (value != "true") words.push_back(shell_quoted(value));
+  };
+  for (const auto& [name, value] : facts_as_settings(public_rows_of(settings).value())) add(name, value);
+  // How fields are read here; which columns are read depends on the rows to come.
+  for (const char* name : {"encoding", "numbers", "dates", "missing", "offsets", "shape", "features"})
+    if (const auto given = flags.settings.find(name); given != flags.settings.end()) add(name, value_text(given->second.value));
   if (flags.json) return print_json(json);
   std::cout << joined(words, " ") << "\n";
 }

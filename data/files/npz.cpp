@@ -170,8 +170,8 @@ class NpzParts {
     take_names(into);
     if (const std::optional<Array> clients = refuses_clients_ ? training(kClientKey) : std::nullopt; clients)
       throw usage_error("user-column is '" + client_ + "', but " + file_ + " names clients by '" + clients->key +
-                        "', and only one key of names is read; valid: client-column '" + client_ +
-                        "' as well, so that each user is a client, or users' rows dealt out to clients by --partition file");
+                        "'; valid: client-column '" + clients->key + "' as well, or client-column '" + client_ +
+                        "', so that each user is a client, or users' rows dealt out to clients by --partition file");
     const std::optional<Array> x = training(inputs_);
     if (!x) throw missing(inputs_);
     if (without_answers_) return into.train.add_examples(*x);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/error.hpp"
 #include "core/seconds_since.hpp"
 #include "dp/noise/noisy_mean.hpp"
 
@@ -120,6 +121,8 @@ BackdoorTest::BackdoorTest(const Setup& setup)
     : data_(setup.data.test), evaluator_(setup.model, data_, with_trigger(setup, data_)) {}
 
 ModelTests::ModelTests(const Setup& setup, Threads& threads, Fleet& fleet) : setup_(setup), threads_(threads), fleet_(fleet) {
+  if (setup.configuration.metrics && setup.data.test.targets == Targets::positions)
+    throw usage_error("metrics is true, but answers are one for each position, which have none: leave it out");
   if (setup.configuration.evaluate == EvaluateRule::privately) private_.emplace(setup);
   if (!setup.clients.test.empty())
     clients_.emplace(setup.model, client_test_data(setup), client_test_groups(setup), client_skews(setup));

@@ -483,6 +483,12 @@ def check_statement(fields, level, config, facts, ledger, header, round):
         fields.epsilon("epsilon_as_in_the_papers_assuming_poisson_sampling", ledger.bounds(level, round, papers=True))
     texts = fields.take("assumptions")
     constants, largest = constants_of(config, facts)
+    if config["server-schedule"] == "noise":  # its number: test_noise_rate.py
+        rate = [text for text in header["constants"] if re.fullmatch(
+            rf"the server's rate [0-9.e-]+ \(1 - \(r - 1\) / [0-9]+\) in round r, from the norm of the first weights, their number, "
+            "the rounds and the noise", text)]
+        assert len(rate) == 1
+        constants += rate
     assert [text.removeprefix("assumed public: ") for text in texts if text.startswith("assumed public: ")] == constants
     assert header["constants"] == constants
     texts = [text for text in texts if not text.startswith("assumed public: ")]

@@ -68,8 +68,8 @@ TEST_CASE("whatever clients minimize and attackers do, launch gives the models o
                                  "noise-multiplier = 1.0\nrandomness = 'seeded'\n",
                                  "devices = 'lognormal'\ncohort = 'fixed'\ncohort-size = 2\nover-selection = 1.5\n"};
   for (const auto& name : ModePart::family().names())
-    cases.push_back("devices = 'lognormal'\nclient-state = 'keep'\nmode = '" + name + "'\n" +
-                    (name.starts_with("fed") ? "concurrency = 3\n" : "") + (name == "fedbuff" ? "buffer = 2\n" : ""));
+    cases.push_back("devices = 'lognormal'\nmode = '" + name + "'\n" + (name.starts_with("fed") ? "concurrency = 3\n" : "") +
+                    (name == "fedbuff" ? "buffer = 2\n" : ""));
   for (const auto& name : LocalObjectivePart::family().names()) cases.push_back("local-objective = '" + name + "'\n");
   for (const auto& name : AttackPart::family().names())
     cases.push_back("attack = '" + name + "'\n" + (name == "none" ? "" : "attackers = 1\n"));
