@@ -410,11 +410,7 @@ void fit(Dataset& rows, const Schema& schema, const ReadSettings& settings) {
   rows.vocabulary = wanted.vocabulary;
   rows.mean = schema.mean;
   rows.deviation = schema.deviation;
-  if (!settings.rows_are_protected && !schema.fill.empty()) {
-    std::vector<float>& inputs = rows.features.edit();
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      if (std::isnan(inputs[i])) inputs[i] = schema.fill.at(i % schema.fill.size());
-  }
+  if (!settings.rows_are_protected && !schema.fill.empty()) fill_gaps(rows, schema.fill);
   make_valid(rows, settings, schema.columns);
 }
 

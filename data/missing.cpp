@@ -103,18 +103,20 @@ void settle_missing(DataPair& pair, const ReadSettings& settings) {
                          (rule == Missing::indicator ? ", and an additional 0/1 column for each column shows where" : ""));
 }
 
+void fill_gaps(Dataset& data, const std::vector<float>& fill) {
+  if (count_missing(data) == 0) return;
+  const auto columns = static_cast<std::size_t>(data.shape.channels);
+  std::vector<float>& own = data.features.edit();
+  for (std::size_t i = 0; i < own.size(); ++i)
+    if (is_nan(own[i])) own[i] = fill.at(i % columns);
+}
+
 void fill_in_means(DataPair& pair, const ReadSettings& settings) {
   const Missing rule = settings.missing_rule();
   if (settings.rows_are_protected || (rule != Missing::mean && rule != Missing::indicator)) return;
-  const auto columns = static_cast<std::size_t>(pair.train.shape.channels);
   pair.fill = settings.keeps_constants ? (settings.schema->fill.empty() ? settings.schema->mean : settings.schema->fill)
                                        : known_means(pair.train);
-  for (Dataset* part : {&pair.train, &pair.test}) {
-    if (count_missing(*part) == 0) continue;
-    std::vector<float>& own = part->features.edit();
-    for (std::size_t i = 0; i < own.size(); ++i)
-      if (is_nan(own[i])) own[i] = pair.fill.at(i % columns);
-  }
+  for (Dataset* part : {&pair.train, &pair.test}) fill_gaps(*part, pair.fill);
 }
 
 }  // namespace fedstride

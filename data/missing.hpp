@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "data/dataset.hpp"
 #include "data/files/read_settings.hpp"
 
@@ -16,6 +18,10 @@ namespace fedstride {
 /// Drops rows, fills in zeros or adds columns in both parts, as the settings require. Throws Error (failure) if no training row
 /// is left, or if indicators are requested for examples that are not rows of numbers.
 void settle_missing(DataPair& pair, const ReadSettings& settings);
+
+/// Fills in missing inputs with these numbers, one per column or channel. Does nothing, and copies no lent inputs, if none is
+/// missing.
+void fill_gaps(Dataset& data, const std::vector<float>& fill);
 
 /// Fills in the means of the training rows if the settings require it. Does nothing if rows are protected (see make_valid).
 void fill_in_means(DataPair& pair, const ReadSettings& settings);

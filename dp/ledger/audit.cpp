@@ -41,6 +41,16 @@ bool contradict(const AuditedStatement& audited) {
          (audited.statement.accountant == Tight::kName && below(other, own));
 }
 
+bool is_of_client(const AuditedStatement& audited) { return audited.statement.who.starts_with("client "); }
+
+/// The levels' statements in plain words; none if the audit failed.
+std::vector<std::string> plain_texts(const Audit& audit) {
+  std::vector<std::string> texts;
+  for (const AuditedStatement& one : audit.statements)
+    if (audit.failures.empty() && !is_of_client(one)) texts.push_back(plain_text(one.statement, audit.source));
+  return texts;
+}
+
 std::string table(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths(rows.front().size(), 0);
   for (const auto& row : rows)
@@ -177,12 +187,10 @@ std::string audit_text(const Audit& audit) {
                     number_text(statement.delta), std::isfinite(statement.budget) ? number_text(statement.budget) : "none",
                     statement.accountant, second.empty() ? "-" : epsilon_text(second_epsilon), second.empty() ? "-" : second});
   std::string text = audit.failures.empty() ? "PASSED\n\n" : "FAILED: " + counted(audit.failures.size(), "fault") + "\n\n";
-  for (const AuditedStatement& one : audit.statements)
-    if (audit.failures.empty() && !one.statement.who.starts_with("client "))
-      text += plain_text(one.statement, audit.source) + "\n\n";
+  for (const std::string& plain : plain_texts(audit)) text += plain + "\n\n";
   text += table(rows);
   for (const auto& audited : audit.statements) {
-    if (audited.statement.who.starts_with("client ")) continue;
+    if (is_of_client(audited)) continue;
     text += '\n' + statement_text(audited.statement);
   }
   text += '\n' + counted(audit.lines, "line") + ", " + counted(audit.rounds, "round") + " reserved, " +
@@ -204,10 +212,7 @@ std::string audit_json(const Audit& audit) {
     statements.push_back(std::move(row));
   }
   json["verdict"] = audit.failures.empty() ? "PASSED" : "FAILED";
-  Json& plain = json["plain"] = Json::array();
-  for (const AuditedStatement& one : audit.statements)
-    if (audit.failures.empty() && !one.statement.who.starts_with("client "))
-      plain.push_back(plain_text(one.statement, audit.source));
+  json["plain"] = plain_texts(audit);
   json["not_checked"] = audit.unchecked;
   json["depends_on"] = audit.depends_on;
   json["notes"] = audit.notes;

@@ -53,13 +53,6 @@ bool shows_release(const Json& line, double epsilon_before, double epsilon) {
          std::any_of(clients->begin(), clients->end(), [](const Json& one) { return whole_member(one, "releases") != 0U; });
 }
 
-/// The example-level epsilon after a round; NaN, which equals nothing, if the line has none.
-double epsilon_of(const Json& line) {
-  const Json* spent = member_of(line, "example_privacy");
-  const Json* epsilon = spent == nullptr ? nullptr : member_of(*spent, "epsilon");
-  return epsilon != nullptr && epsilon->is_number() ? epsilon->get<double>() : std::numeric_limits<double>::quiet_NaN();
-}
-
 /// Epsilon and delta in a line; NaN, which equals nothing, for what it does not have.
 SpentSoFar spent_in(const Json& json) {
   const auto number = [&](const char* name) {
@@ -67,6 +60,12 @@ SpentSoFar spent_in(const Json& json) {
     return value != nullptr && value->is_number() ? value->get<double>() : std::numeric_limits<double>::quiet_NaN();
   };
   return {number("epsilon"), number("delta")};
+}
+
+/// The example-level epsilon after a round; NaN, which equals nothing, if the line has none.
+double epsilon_of(const Json& line) {
+  const Json* spent = member_of(line, "example_privacy");
+  return spent == nullptr ? std::numeric_limits<double>::quiet_NaN() : spent_in(*spent).epsilon;
 }
 
 /// The fields of a round's line that a summary repeats from the last round, and the fields that it sums over the rounds.
