@@ -55,12 +55,12 @@ std::string outputs_text(const Schema& schema) {
 
 /// What the ledger of a run says of its privacy; a claim of summary.json alone is called that.
 std::string privacy_of(const std::filesystem::path& folder, bool is_claimed) {
-  const std::filesystem::path ledger = folder / "ledger.jsonl", secret = folder / "secret.key";
+  const std::filesystem::path ledger = folder / "ledger.jsonl";
   if (!is_there(ledger))
     return is_claimed ? "claimed by summary.json, but there is no ledger.jsonl to compute it from: ask for it"
                       : "none: nothing protects the training rows";
   try {
-    const LedgerReading reading = read_ledger(ledger, {}, is_there(secret) ? read_file(secret, 32) : "");
+    const LedgerReading reading = read_ledger(ledger, {}, ledger_key(folder));
     std::string text;
     for (const PrivacyStatement& statement : model_statements(reading.book))
       text += (text.empty() ? "" : " ") + plain_text(statement, reading.book.header().source);
@@ -99,6 +99,7 @@ std::vector<std::pair<std::string, std::string>> model_card(const std::filesyste
     const std::string key = "test_" + std::string(metric_key(metric));
     if (const auto value = summary.find(key); value != summary.end() && value->is_number())
       card.emplace_back("test", metric + " " + number_text(value->get<double>()));
+    if (const std::string ended = text_of(summary, "halted"); !ended.empty()) card.emplace_back("ended", ended);
     card.emplace_back("privacy", privacy_of(folder, summary.contains("privacy")));
   } catch (const JsonError& damaged) {
     throw failure("'" + (folder / "summary.json").string() + "' is damaged: " + damaged.what());

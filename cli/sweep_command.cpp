@@ -26,6 +26,7 @@
 #include "sweep/cells/grid.hpp"
 #include "sweep/cells/sweep_folder.hpp"
 #include "sweep/ranks/mpi_sweep.hpp"
+#include "sweep/results/together.hpp"
 
 namespace fedstride {
 namespace {
@@ -141,7 +142,7 @@ void show_end(const SweepSummary& summary, bool has_tables) {
   std::fflush(stdout);
 }
 
-Json summary_of(const SweepSummary& summary, const Json& claims) {
+Json summary_of(const SweepSummary& summary, const Json& claims, const std::vector<CostTogether>& costs) {
   Json json{{"folder", summary.folder.string()},        {"cells", summary.cells},   {"finished", summary.finished},
             {"held_elsewhere", summary.held_elsewhere}, {"others", summary.others}, {"interrupted", summary.interrupted}};
   Json& failed = json["failed"] = Json::array();
@@ -152,6 +153,8 @@ Json summary_of(const SweepSummary& summary, const Json& claims) {
     expectations.push_back(claim);
     expectations.back().erase("reason");
   }
+  if (!costs.empty()) json["together"] = Json::array();
+  for (const CostTogether& cost : costs) json["together"].push_back(cost_json(cost));
   return json;
 }
 
@@ -160,6 +163,7 @@ SweepPlan read_plan(const SweepFlags& arguments) {
   read_shard(arguments.shard, options);
   Experiment experiment = read_experiment(arguments.file, arguments.scale, arguments.fixed);
   if (experiment.command != "run") options.program = host().program();
+  options.run_own = host().run_own;
   const std::size_t count = cell_count(experiment);
   if (count > kManyCells && !arguments.yes)
     throw usage_error("'" + arguments.file + "' has " + std::to_string(count) + " cells, more than " +
@@ -203,13 +207,15 @@ void carry_out(const SweepFlags& arguments, CLI::App& command, const SweepAll& s
   SweepTables tables;  // a stopped sweep has none
   if (!is_stopped) tables = write_tables(summary.folder, arguments.by, has_page ? page.string() : "");
   count_unreadable(tables.failed, summary);
-  if (arguments.json) print_json(summary_of(summary, tables.claims));
+  const std::vector<CostTogether> costs = cost_together(summary.folder, summary.finished_cells);
+  if (arguments.json) print_json(summary_of(summary, tables.claims, costs));
   if (is_told) {
     if (!is_stopped && plan.options.shards == 1) {
       print_means(Json::array({tables.sweep}));
       show_claims(tables.claims);
     }
     show_end(summary, tables.are_written);
+    for (const CostTogether& cost : costs) std::printf("%s\n", cost_text(cost).c_str());
   }
   for (const auto& [cell, error] : summary.failed)
     std::cerr << "fedstride: cell (" << point_text(cell) << ") failed: " << error

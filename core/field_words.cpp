@@ -38,7 +38,7 @@ constexpr FieldWord kFieldWords[] = {
     {"server_lr global_lr global_learning_rate eta_g", "--server-learning-rate"},
     {"epochs epoch num_epochs n_epochs local_ep local_epoch num_local_epochs client_epochs inner_epochs E ls", "--local-epochs"},
     {"num_local_steps local_iterations local_iters num_updates local_updates tau", "--local-steps"},
-    {"patience early_stopping", "", "a run does not stop early; --rounds sets its length"},
+    {"early_stopping", "--patience"},
     {"loss criterion loss_fn loss_function", "", "the loss follows from the targets; --targets values selects regression"},
     {"batch_size bs local_bs local_batch_size train_batch_size lot_size minibatch minibatch_size B lbs", "--batch"},
     {"client_optimizer client_optim local_optimizer optim opt", "--optimizer"},

@@ -3,7 +3,11 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
+#include <fstream>
+#include <vector>
+
 #include "core/error.hpp"
+#include "core/files.hpp"
 
 namespace fedstride {
 
@@ -48,5 +52,15 @@ std::array<std::uint8_t, 32> hmac_sha256(std::string_view key, std::string_view 
 }
 
 std::string model_hash(const Vector& parameters) { return Hash().values(view(parameters)).hex(); }
+
+std::string file_sha256(const std::filesystem::path& path) {
+  std::ifstream file = opened_stream(path);
+  Hash hash;
+  std::vector<char> buffer(std::size_t{1} << 18);
+  while (file.read(buffer.data(), static_cast<std::streamsize>(buffer.size())), file.gcount() > 0)
+    hash.bytes(buffer.data(), static_cast<std::size_t>(file.gcount()));
+  if (file.bad()) throw failure("cannot read '" + path.string() + "'");
+  return hash.hex();
+}
 
 }  // namespace fedstride

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -44,6 +45,9 @@ std::string hex_of(std::span<const std::uint8_t> bytes);
 
 /// HMAC-SHA256 of a message under a key (RFC 2104).
 std::array<std::uint8_t, 32> hmac_sha256(std::string_view key, std::string_view message);
+
+/// SHA-256 of a file, not unpacked. Throws Error (failure) if it cannot be read.
+std::string file_sha256(const std::filesystem::path& path);
 
 /// Identifies a model: the SHA-256 of its parameters' bits.
 std::string model_hash(const Vector& parameters);

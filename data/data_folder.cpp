@@ -3,17 +3,13 @@
 #include <cstdlib>
 #include <vector>
 
+#include "core/environment.hpp"
 #include "core/error.hpp"
 
 namespace fedstride {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 bool is_file(const fs::path& path) {
   std::error_code ignored;

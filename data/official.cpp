@@ -156,14 +156,4 @@ std::string verify_dataset(std::string_view name, const DataOptions& options) {
               : "; not as published: " + others + "; to replace: fedstride data get " + std::string(name) + " --replace");
 }
 
-std::string file_sha256(const std::filesystem::path& path) {
-  std::ifstream file = opened_stream(path);
-  Hash hash;
-  std::vector<char> buffer(std::size_t{1} << 18);
-  while (file.read(buffer.data(), static_cast<std::streamsize>(buffer.size())), file.gcount() > 0)
-    hash.bytes(buffer.data(), static_cast<std::size_t>(file.gcount()));
-  if (file.bad()) throw failure("cannot read '" + path.string() + "'");
-  return hash.hex();
-}
-
 }  // namespace fedstride

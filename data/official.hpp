@@ -46,7 +46,4 @@ std::vector<std::filesystem::path> unofficial_files(const OfficialSet& set, cons
 /// that differ and the command to replace them; "built in, ..." for the synthetic one. Throws Error as load_dataset does.
 std::string verify_dataset(std::string_view name, const DataOptions& options);
 
-/// SHA-256 of a file, not unpacked. Throws Error (failure) if it cannot be read.
-std::string file_sha256(const std::filesystem::path& path);
-
 }  // namespace fedstride

@@ -95,6 +95,18 @@ std::tuple<std::string, std::vector<std::string>, std::vector<double>> predict(c
   return {std::string(choice_name(found.targets)), found.names, found.numbers};
 }
 
+// Carries out a sweep's cell that uses Python functions (python/fedstride/_own_sweep.py).
+bool run_own(const Settings& settings, const std::string& folder) {
+  const InPython in_python(true);
+  py::dict texts;
+  for (const auto& [name, setting] : settings) texts[py::str(name)] = value_text(setting.value);
+  const std::string file = settings.contains("out") ? write_settings(resolve_unchecked(settings), settings) : std::string();
+  const auto [is_done, error] =
+      py::module_::import("fedstride._own_sweep").attr("run_cell")(texts, file, folder).cast<std::pair<bool, std::string>>();
+  if (!error.empty()) throw failure(error);
+  return is_done;
+}
+
 }  // namespace
 
 void register_commands(py::module_& module) {
@@ -103,13 +115,16 @@ void register_commands(py::module_& module) {
   module.def("predict", predict, py::arg("model"), py::arg("file"), py::arg("arrays"), py::arg("client"), py::arg("threads"));
   // Sets the path of the program: sweeps start it for cells of commands other than run, and the Python part of tables is beside it.
   module.def("set_program", [](const std::string& path) {
-    set_host({.has_signals = true, .program = [path] {
-                if (path.empty())
-                  throw failure(
-                      "the program 'fedstride' is neither beside the module nor on PATH; tables, and cells of commands other "
-                      "than run, need it");
-                return path;
-              }});
+    set_host({.has_signals = true,
+              .program =
+                  [path] {
+                    if (path.empty())
+                      throw failure(
+                          "the program 'fedstride' is neither beside the module nor on PATH; tables, and cells of commands other "
+                          "than run, need it");
+                    return path;
+                  },
+              .run_own = run_own});
   });
 }
 

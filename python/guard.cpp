@@ -17,7 +17,7 @@
 namespace fedstride::python {
 namespace {
 
-constexpr int kSignals[] = {SIGINT, SIGTERM};
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGUSR1};
 
 std::atomic<bool> threads_started{false};
 std::atomic<bool> forked_without_threads{false};
@@ -31,7 +31,7 @@ std::atomic<Computing*> innermost{nullptr};
 std::atomic<int> in_python{0};
 std::atomic<int> handling{0};  // handlers now running on any thread; their data must exist until they return
 
-std::size_t place_of(int signal) { return signal == kSignals[0] ? 0 : 1; }
+std::size_t place_of(int signal) { return static_cast<std::size_t>(std::ranges::find(kSignals, signal) - kSignals); }
 
 bool is_default(const struct sigaction& action) { return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_DFL; }
 bool is_ignored(const struct sigaction& action) { return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_IGN; }
@@ -109,6 +109,8 @@ void call_handlers() {
 bool has_signal() {
   return std::ranges::any_of(came, [](std::sig_atomic_t one) { return one != 0; });
 }
+
+bool has_no_threads() { return !threads_started.load(); }
 
 void watch_forks() {
   pthread_atfork(nullptr, nullptr, [] {

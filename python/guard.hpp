@@ -13,6 +13,9 @@ namespace fedstride::python {
 /// Registers a fork handler, because a process forked after the first Computing lacks the threads it would wait for.
 void watch_forks();
 
+/// False once fedstride has started threads in this process, which a forked process would lack.
+bool has_no_threads();
+
 /// While an instance exists, stop_all() waits. Use it in functions called from Python that call Python again after computing.
 /// Creating one throws Error (failure) once the interpreter is ending.
 class AtWork {
@@ -22,8 +25,8 @@ class AtWork {
   AtWork& operator=(AtWork&&) = delete;
 };
 
-/// Active while C++ computes: releases the GIL and sets the floating-point mode. On Python's main thread the first Ctrl-C or
-/// SIGTERM sets stop_requested (core/stop.hpp) and is passed on to the previous handler; a user's own Python handler instead
+/// Active while C++ computes: releases the GIL and sets the floating-point mode. On Python's main thread the first Ctrl-C,
+/// SIGTERM or SIGUSR1 sets stop_requested (core/stop.hpp) and is passed on to the previous handler; a user's own Python handler instead
 /// decides by what it raises, in call_handlers() or finish(). The GIL must be held at construction and is held again after
 /// finish() or destruction. Throws Error (failure) in a process forked after threads were started.
 class Computing {

@@ -88,6 +88,7 @@ OwnCode::OwnCode(const py::dict& functions)
       cohort_(function_of(functions, "cohort")),
       aggregation_(function_of(functions, "aggregation")),
       server_optimizer_(function_of(functions, "server_optimizer")),
+      optimizer_(function_of(functions, "optimizer")),
       training_(function_of(functions, "training")),
       check_(function_of(functions, "check")),
       known_(std::make_shared<Known>()) {}
@@ -97,6 +98,7 @@ void OwnCode::configure(Configuration& configuration) const {
   hand_over<CallableCohort>(configuration.cohort, cohort_);
   hand_over<CallableAggregation>(configuration.aggregation, aggregation_);
   hand_over<CallableServerOptimizer>(configuration.server, server_optimizer_);
+  hand_over<CallableOptimizer>(configuration.optimizer, optimizer_);
 }
 
 FleetMaker OwnCode::fleet() {

@@ -13,7 +13,7 @@ namespace fedstride::python {
 /// the GIL.
 class OwnCode {
  public:
-  /// `functions` may have the keys partition, cohort, aggregation and server_optimizer, each a function that wraps the user's
+  /// `functions` may have the keys partition, cohort, aggregation, server_optimizer and optimizer, each a function that wraps the user's
   /// (python/fedstride/_parts.py); `training`, an object of python/fedstride/_training.py; and `check`, which raises if a module
   /// and its line differ on examples of a given form (python/fedstride/torch_models.py).
   explicit OwnCode(const py::dict& functions);
@@ -49,7 +49,7 @@ class OwnCode {
              const std::function<void(OutsideAnswer)>& answer);
   Evaluation evaluate(const Vector& model, EvaluatedOn examples);
 
-  py::object partition_, cohort_, aggregation_, server_optimizer_, training_, check_;
+  py::object partition_, cohort_, aggregation_, server_optimizer_, optimizer_, training_, check_;
   std::shared_ptr<Known> known_;
   std::exception_ptr raised_;
 };

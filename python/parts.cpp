@@ -122,11 +122,28 @@ void CallableServerOptimizer::apply(std::string& packed, Vector& model, const Ve
   model = std::move(next);
 }
 
+StepReport CallableOptimizer::step(State& state, Vector& scratch, Vector& weights, Gradient gradient, Progress progress) const {
+  require_function(function, "optimizer");
+  scratch.resize(weights.size());
+  gradient(weights.data(), [&](std::size_t offset, std::span<const float> stretch) {
+    std::ranges::copy(stretch, scratch.data() + offset);
+    return 0.0;
+  });
+  const InPython in_python;
+  const py::tuple answer = function(copied(std::span<const float>(view(scratch))), copied(std::span<const float>(view(weights))),
+                                    py::bytes(state.packed), state.steps++, rate(progress));
+  const Vector change = vector_of(answer[0], weights.size(), "optimizer: the function");
+  state.packed = answer[1].cast<std::string>();
+  for (std::size_t i = 0; i < change.size(); ++i) weights[i] += change[i];
+  return {.learning_rate = rate(progress)};
+}
+
 void add_callable_parts() {
   fedstride::add_part<Partitioner>(CallablePartition{});
   fedstride::add_part<Cohort>(CallableCohort{});
   fedstride::add_part<Aggregation>(CallableAggregation{});
   fedstride::add_part<ServerOptimizer>(CallableServerOptimizer{});
+  fedstride::add_part<Optimizer>(CallableOptimizer{});
 }
 
 }  // namespace fedstride::python

@@ -4,6 +4,7 @@
 #include <string>
 #include <tuple>
 
+#include "client/optim/schedule.hpp"
 #include "core/task.hpp"
 #include "partitions/partitions.hpp"
 #include "python/bindings.hpp"
@@ -54,6 +55,24 @@ struct CallableServerOptimizer final : ServerOptimizerBase<CallableServerOptimiz
 
   bool state_length_changes() const override { return true; }
   void apply(std::string& packed, Vector& model, const Vector& mean_change) const override;
+};
+
+struct OwnSchedule : Schedule {
+  py::handle function = {};
+};
+
+struct CallableState {
+  std::string packed = {};
+  std::uint64_t steps = 0;
+  void serialize(auto& archive) { archive(packed, steps); }
+};
+
+struct CallableOptimizer final : ScheduledOptimizer<CallableOptimizer, OwnSchedule, CallableState> {
+  static constexpr std::string_view kName = "callable";
+  static constexpr std::string_view kSummary = "a Python function: fedstride.run(optimizer=function)";
+
+  bool state_length_changes() const override { return true; }
+  StepReport step(State& state, Vector& scratch, Vector& weights, Gradient gradient, Progress progress) const override;
 };
 
 }  // namespace fedstride::python

@@ -8,6 +8,7 @@
 #include "cli/flags.hpp"
 #include "cli/terminal/progress_bar.hpp"
 #include "core/error.hpp"
+#include "core/stop.hpp"
 #include "data/datasets.hpp"
 #include "python/bindings.hpp"
 #include "python/data.hpp"
@@ -143,6 +144,8 @@ py::dict run_from_python(const py::dict& keywords, const std::string& config, co
 void register_running(py::module_& module) {
   module.def("run", run_from_python, py::arg("settings"), py::arg("config"), py::arg("resume"), py::arg("watching"),
              py::arg("verbose"), py::arg("data"), py::arg("functions"));
+  module.def("has_no_threads", has_no_threads);
+  module.def("is_stopping", [] { return stop_requested.load(); });
   module.def("code_text", [](const std::vector<std::tuple<std::string, std::string, bool>>& pieces) {
     CodeNames code;
     for (const auto& [part, name, clips] : pieces) code.pieces.push_back({part, name, clips});

@@ -3,9 +3,11 @@
 #include <optional>
 
 #include "cli/flags.hpp"
+#include "cli/in_python.hpp"
 #include "cli/privacy/privacy.hpp"
 #include "core/error.hpp"
 #include "core/files.hpp"
+#include "core/json.hpp"
 #include "dp/ledger/audit.hpp"
 #include "dp/ledger/row_budget.hpp"
 #include "sim/run/ledger_terms.hpp"
@@ -19,6 +21,7 @@ namespace fs = std::filesystem;
 struct PrivacyAuditFlags {
   std::string run;
   std::string key;
+  std::string out;
   bool clients = false;
   bool json = false;
 };
@@ -28,17 +31,6 @@ bool present(const fs::path& path) {
   const bool is_there = fs::exists(path, error);
   if (error) throw failure("cannot read '" + path.string() + "': " + error.message());
   return is_there;
-}
-
-/// Reads the key of the secret noise source from --key or from the file next to the ledger; empty without either.
-std::string key_of(const PrivacyAuditFlags& arguments) {
-  constexpr std::uint64_t kSize = 32;
-  const fs::path path = arguments.key.empty() ? fs::path(arguments.run) / "secret.key" : fs::path(arguments.key);
-  if (arguments.key.empty() && !present(path)) return {};
-  std::string key = read_file(path, kSize);
-  if (key.size() != kSize)
-    throw failure("the key '" + path.string() + "' has " + std::to_string(key.size()) + " bytes; it must have 32");
-  return key;
 }
 
 /// The run's settings, which may have been edited since; nullopt if they are missing.
@@ -60,12 +52,14 @@ void hold_against_settings(const fs::path& run, const std::string& key, const st
 
 void audit(const PrivacyAuditFlags& arguments) {
   const fs::path run = arguments.run;
+  if (const fs::path out = arguments.out; !out.empty() && out.extension() != ".html" && out.extension() != ".md")
+    throw usage_error("out is '" + arguments.out + "'; its name must end in .html or .md");
   if (!fs::is_directory(run)) throw usage_error("'" + arguments.run + "' is not the folder of a run");
   const fs::path path = run / "ledger.jsonl";
   if (!present(path))
     throw failure("'" + path.string() +
                   "' is missing; every run with privacy has a ledger, and a run without privacy cannot be audited");
-  const std::string key = key_of(arguments);
+  const std::string key = arguments.key.empty() ? ledger_key(run) : ledger_key_in(arguments.key);
   const RunRecords records(run);
   Audit result = audit_ledger(path, records.marks(), key, arguments.clients);
   const std::optional<Configuration> settings = settings_of(run);
@@ -73,6 +67,8 @@ void audit(const PrivacyAuditFlags& arguments) {
   records.compare(path, key, settings, result);
   std::cout << (arguments.json ? audit_json(result) : audit_text(result));
   std::cout.flush();
+  if (!arguments.out.empty())
+    in_python({{"do", "audit"}, {"audit", parse_json(audit_json(result))}, {"run", run.string()}, {"out", arguments.out}});
   if (result.failures.empty()) return;
   const auto more = result.failures.size() - 1;
   throw failure("audit of '" + arguments.run + "' failed: " + result.failures.front() +
@@ -120,6 +116,7 @@ void add_privacy_audit(CLI::App& privacy) {
   add_flag(command, "RUN", flags.run, Place::folder, "the folder of a run", Needed::yes);
   add_flag(command, "--key", flags.key, Place::file, "file with the key of secret randomness (default: RUN/secret.key)");
   add_switch(command, "--clients", flags.clients, "print a line for each client");
+  add_flag(command, "--out", flags.out, Place::output, "also write the answer as a page, FILE.html or FILE.md");
   add_json_switch(command, flags.json);
 }
 

@@ -35,6 +35,7 @@ void ask_to_stop(int) {
   second.sa_handler = end_at_once;
   sigaction(SIGINT, &second, nullptr);
   sigaction(SIGTERM, &second, nullptr);
+  sigaction(SIGUSR1, &second, nullptr);
   ::setitimer(ITIMER_REAL, &kGracePeriod, nullptr);
 }
 
@@ -58,6 +59,7 @@ const std::atomic<bool>* stop_on_signals() {
   action.sa_handler = ask_to_stop;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGUSR1, &action, nullptr);
   return &stop_requested;
 }
 

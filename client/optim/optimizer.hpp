@@ -87,8 +87,8 @@ class OptimizerPart : public StatefulPart {
   virtual bool rate_follows_gradient() const { return false; }
   /// The learning rate that the next step will use; if rate_follows_gradient(), that of the last step.
   virtual double learning_rate(const PartState& state, Progress progress) const = 0;
-  /// Takes one step, in place. `scratch` is the thread's temporary memory, shared by all clients of a model; its size and
-  /// contents are arbitrary.
+  /// Takes one step, in place. `scratch` is the thread's temporary memory, shared by all clients of a model; its contents are
+  /// arbitrary, and so is its size: resize it before use.
   virtual StepReport step(PartState& state, Vector& scratch, Vector& weights, Gradient gradient, Progress progress) const = 0;
 
   /// True if the optimizer's steps, given their learning rates, are linear in its gradients.
@@ -107,7 +107,8 @@ class OptimizerPart : public StatefulPart {
   virtual void hear(PartState& state, std::span<const double> told) const = 0;
 };
 
-/// The base of the local optimizer Self.
+/// The base of the local optimizer Self. Without a state of its own (a Vector, or a struct that cereal can serialize), its functions
+/// still take one: `double learning_rate(const NoState&, Progress) const` and `StepReport step(NoState&, Vector& scratch, ...) const`.
 template <class Self, class Settings, class State = NoState>
 class OptimizerBase : public StatefulBase<OptimizerPart, Self, Settings, State> {
  public:
@@ -134,7 +135,7 @@ inline void check_state_size(std::string_view optimizer, const Vector& state, co
                 " parameters; the model has " + number_text(weights.size()));
 }
 
-/// The local optimizer chosen for a run; ADADP by default.
+/// The local optimizer chosen for a run; sim/settings/automatic.cpp has the default.
 using Optimizer = Chosen<OptimizerPart>;
 
 }  // namespace fedstride

@@ -194,7 +194,8 @@ class CsvReader {
     std::size_t& columns = into_.shared.columns;  // the same in both parts
     if (columns == 0) columns = fields_.size();
     if (fields_.size() != columns) throw wrong(counted(fields_.size(), "field") + "; there must be " + std::to_string(columns));
-    has_header_ = settings_.header == Header::yes ||
+    header_by_name_ = settings_.header == Header::automatic && is_named_by_flags();
+    has_header_ = settings_.header == Header::yes || header_by_name_ ||
                   (settings_.header == Header::automatic && ((schema_ != nullptr && schema_->are_named) || looks_like_header()));
     give_roles();
     take_features();
@@ -364,13 +365,18 @@ class CsvReader {
     }
   }
 
-  // If rows are protected, the first line is a header only if it cannot be a record, since it has a name in a column of numbers.
-  bool is_surely_header() const {
-    if (settings_.header != Header::automatic || header_by_name_ || !has_header_) return true;
-    for (std::size_t k = 0; k < features_.size(); ++k)
-      if (double ignored = 0;
-          !is_named_[k] && !is_missing(fields_[features_[k]]) && !parse_csv_number(fields_[features_[k]], ignored))
-        return true;
+  /// True if a flag gives a number or words to a column by a name in this line, which is then a header.
+  bool is_named_by_flags() const {
+    for (const std::string* flag :
+         {&settings_.range, &settings_.mean, &settings_.deviation, &settings_.offsets, &settings_.categories})
+      for (const std::string_view list : split(*flag, ';'))
+        for (const std::string_view piece : split(list, ',')) {
+          const std::size_t end = piece.find('=');
+          const std::string_view name = trimmed(piece.substr(0, end));
+          if (double ignored = 0;
+              end != piece.npos && !parse_csv_number(name, ignored) && std::ranges::find(fields_, name) != fields_.end())
+            return true;
+        }
     return false;
   }
 
@@ -382,8 +388,8 @@ class CsvReader {
   }
   /// Asks for the public facts that are missing, all at once.
   void ask_for_facts() {
-    const bool is_sure = is_surely_header();
-    if (!is_sure) ask("whether this line is a header or a record (--header no)", "--header yes");
+    const bool is_known = settings_.header != Header::automatic || header_by_name_;
+    if (!is_known) ask("whether the first line is a header (or --header no)", "--header yes");
     if (into_.shared.needs_constants && !settings_.without_answers) {
       if (!into_.shared.classes && settings_.targets != TargetsAre::values && settings_.targets != TargetsAre::flags)
         ask("the classes (or --class-names, or --targets values or flags)", "--classes N");
@@ -392,7 +398,7 @@ class CsvReader {
       if (has_numbers && is_free && settings_.mean.empty() && settings_.deviation.empty() && settings_.range.empty() &&
           settings_.public_data.empty())
         ask("the range of each input (or --mean and --deviation, or --public-data FILE; words of a column: --categories)",
-            "--range " + ranges_to_paste(is_sure));
+            "--range " + ranges_to_paste(is_known));
     }
     if (asked_.empty()) return;
     throw usage_error(records_->name() + ", line " + std::to_string(records_->line()) + ": " +

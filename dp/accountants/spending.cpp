@@ -128,6 +128,67 @@ Spending as_in_papers(std::span<const ReleaseRun> runs, const Releases& like) {
   return exposure(runs, poisson);
 }
 
+bool costs_no_less(const Spending& more, const Spending& less) {
+  return more.size() >= less.size() &&
+         std::equal(less.begin(), less.end(), more.begin(), [](const Releases& b, const Releases& a) {
+           return a.sampling == b.sampling && a.neighbours == b.neighbours && a.adaptive == b.adaptive &&
+                  a.noise_multiplier <= b.noise_multiplier &&
+                  (a.rate == b.rate || (a.rate > b.rate && draw_of(a.sampling).grows_with_rate())) && a.count >= b.count &&
+                  a.passes >= b.passes && a.rows >= b.rows;
+         });
+}
+
+namespace {
+
+// A spending that costs no less than either: releases of one kind are matched one to one, and those without a match are added.
+Spending bounding_both(Spending a, const Spending& b) {
+  std::vector<bool> is_matched(a.size(), false);
+  for (const Releases& one : b) {
+    const auto is_alike = [&](const Releases& other) {
+      Releases alike = other;
+      if (draw_of(one.sampling).grows_with_rate()) alike.rate = one.rate;
+      return identity(alike) == identity(one);
+    };
+    std::size_t at = 0;
+    while (at < is_matched.size() && (is_matched[at] || !is_alike(a[at]))) ++at;
+    if (at == is_matched.size()) {
+      a.push_back(one);
+      continue;
+    }
+    is_matched[at] = true;
+    a[at].rate = std::max(a[at].rate, one.rate);
+    a[at].count = std::max(a[at].count, one.count);
+    a[at].passes = std::max(a[at].passes, one.passes);
+    a[at].rounds = std::max(a[at].rounds, one.rounds);
+    a[at].most = a[at].most == 0 || one.most == 0 ? 0 : std::max(a[at].most, one.most);
+  }
+  return a;
+}
+
+}  // namespace
+
+std::vector<Spending> bounding(std::vector<Spending> all, std::size_t most) {
+  constexpr std::size_t kMostCompared = 200;
+  std::vector<Spending> kept;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto is_bound = [&](std::size_t j) {
+      return j != i && costs_no_less(all[j], all[i]) && (j < i || !costs_no_less(all[i], all[j]));
+    };
+    bool is_bounded = all[i].empty();
+    for (std::size_t j = 0; j < all.size() && all.size() <= kMostCompared && !is_bounded; ++j) is_bounded = is_bound(j);
+    if (!is_bounded) kept.push_back(all[i]);
+  }
+  if (kept.size() <= most) return kept;
+  const auto rate = [](const Spending& one) { return std::ranges::max(one, {}, &Releases::rate).rate; };
+  std::ranges::stable_sort(kept, {}, rate);
+  std::vector<Spending> groups(most);
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    Spending& group = groups[i * most / kept.size()];
+    group = bounding_both(std::move(group), kept[i]);
+  }
+  return groups;
+}
+
 bool is_correlated(std::span<const Releases> spending) {
   return std::ranges::any_of(spending, [](const Releases& some) { return some.correlation.on(); });
 }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "core/task.hpp"
 #include "dp/accountants/mechanism.hpp"
@@ -30,6 +31,13 @@ Spending as_in_papers(std::span<const ReleaseRun> runs, const Releases& like);
 /// Reduces a spending to at most `most` (>= 100) kinds that together cost no less: noise is rounded down and rates are rounded up
 /// to a grid no coarser than needed. Returns the spending unchanged if it has at most that many kinds.
 Spending coarser(const Spending& spending, std::size_t most);
+
+/// True if `more` certainly costs at least as much as `less`.
+bool costs_no_less(const Spending& more, const Spending& less);
+
+/// At most `most` spendings such that each of `all` costs no more than one of them: without those that cost no more than another
+/// and, if they are still too many, with groups of similar rates replaced by what bounds each of a group.
+std::vector<Spending> bounding(std::vector<Spending> all, std::size_t most);
 
 bool is_correlated(std::span<const Releases> spending);
 /// Replaces each correlated release with independent releases of the same cost: one with noise multiplier / sensitivity or, for

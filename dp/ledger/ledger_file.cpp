@@ -158,4 +158,17 @@ void remove_unused_ledger(const std::filesystem::path& ledger) {
   if (error) throw failure("cannot remove '" + ledger.string() + "': " + error.message());
 }
 
+std::string ledger_key_in(const std::filesystem::path& file) {
+  constexpr std::uint64_t kSize = 32;
+  std::string key = read_file(file, kSize);
+  if (key.size() != kSize)
+    throw failure("the key '" + file.string() + "' has " + std::to_string(key.size()) + " bytes; it must have 32");
+  return key;
+}
+
+std::string ledger_key(const std::filesystem::path& folder) {
+  const std::filesystem::path file = folder / "secret.key";
+  return is_there(file) ? ledger_key_in(file) : std::string();
+}
+
 }  // namespace fedstride

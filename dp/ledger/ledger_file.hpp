@@ -56,6 +56,12 @@ class LedgerReader {
   LedgerMark mark_;
 };
 
+/// The key of the chain of the ledger in this folder: the bytes of secret.key beside it; empty without that file. Throws Error
+/// (failure) if it is not a key.
+std::string ledger_key(const std::filesystem::path& folder);
+/// The same for a key in another place.
+std::string ledger_key_in(const std::filesystem::path& file);
+
 /// Appends lines to a ledger, for one process at a time.
 class LedgerWriter {
  public:

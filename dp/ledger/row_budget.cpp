@@ -1,11 +1,18 @@
 #include "dp/ledger/row_budget.hpp"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <fstream>
+#include <limits>
 #include <thread>
 
+#include "core/environment.hpp"
 #include "core/error.hpp"
 #include "core/files.hpp"
+#include "core/hash.hpp"
 #include "core/json.hpp"
 #include "core/stop.hpp"
 #include "core/term_json.hpp"
@@ -30,16 +37,24 @@ struct BudgetRelease {
       Term{"count", &BudgetRelease::count, true}, Term{"rounds", &BudgetRelease::rounds}, Term{"most", &BudgetRelease::most}};
 };
 
+struct BudgetHistory {
+  std::vector<BudgetRelease> releases = {};
+  bool operator==(const BudgetHistory&) const = default;
+  static constexpr auto kTerms = std::tuple{Term{"releases", &BudgetHistory::releases, true}};
+};
+
 struct BudgetLine {
   std::string rows = {};
   std::string run = {};
   std::uint32_t round = 0;
   std::vector<BudgetRelease> examples = {};
+  std::vector<BudgetHistory> or_examples = {};  ///< further alternatives
   std::vector<BudgetRelease> updates = {};
   bool operator==(const BudgetLine&) const = default;
-  static constexpr auto kTerms = std::tuple{Term{"rows", &BudgetLine::rows, true}, Term{"run", &BudgetLine::run, true},
-                                            Term{"round", &BudgetLine::round, true}, Term{"examples", &BudgetLine::examples},
-                                            Term{"updates", &BudgetLine::updates}};
+  static constexpr auto kTerms =
+      std::tuple{Term{"rows", &BudgetLine::rows, true},         Term{"run", &BudgetLine::run, true},
+                 Term{"round", &BudgetLine::round, true},       Term{"examples", &BudgetLine::examples},
+                 Term{"or_examples", &BudgetLine::or_examples}, Term{"updates", &BudgetLine::updates}};
 };
 
 namespace {
@@ -64,34 +79,81 @@ Spending read_back(const std::vector<BudgetRelease>& all) {
   return spending;
 }
 
-/// Epsilon by the tightest accountant with a bound, and its name; infinite if none has one.
-std::pair<double, std::string> epsilon_of(const Spending& spending, double delta) {
-  if (spending.empty()) return {0, "-"};
-  for (const std::string_view name : {Tight::kName, Rdp::kName}) {
-    const auto accountant = make_part<Accountant>("accountant", name);
-    if (unsound_by(accountant, spending).empty()) return {epsilon_by(accountant, spending, delta).value, std::string(name)};
+/// The sum of all runs' divergences at each order, of the costliest alternative, converted at the best order.
+double epsilon_of_costliest(const std::vector<std::vector<Spending>>& runs, double delta) {
+  const auto orders = order_grid(OrderGrid::standard);
+  std::vector<double> sums(orders.size(), 0);
+  for (const auto& alternatives : runs) {
+    std::vector<double> most(orders.size(), 0);
+    for (const Spending& one : alternatives) {
+      const std::vector<double> divergences = spending_rdp(one, orders);
+      for (std::size_t i = 0; i < most.size(); ++i) most[i] = std::max(most[i], divergences[i]);
+    }
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += most[i];
   }
-  return {std::numeric_limits<double>::infinity(), "none"};
+  double epsilon = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    epsilon = std::min(epsilon, epsilon_at(Conversion::improved, orders[i], sums[i], delta));
+  return std::max(epsilon, 0.0);
 }
 
-/// By rows: the number of runs and what all of them spent.
-std::map<std::string, std::pair<std::size_t, RowSpending>> by_rows(const RowBudget::Entries& entries) {
-  std::map<std::string, std::pair<std::size_t, RowSpending>> all;
-  for (const auto& [key, spent] : entries) {
-    auto& [runs, total] = all[key.first];
-    ++runs;
-    merge(total.examples, spent.examples);
-    merge(total.updates, spent.updates);
-  }
+/// What each run spent, by rows.
+std::map<std::string, std::vector<RowSpending>> by_rows(const RowBudget::Entries& entries) {
+  std::map<std::string, std::vector<RowSpending>> all;
+  for (const auto& [key, spent] : entries) all[key.first].push_back(spent);
   return all;
+}
+
+bool can_write_beside(const std::filesystem::path& path) {
+  return ::access((is_there(path) ? path : path.parent_path()).c_str(), W_OK) == 0;
+}
+
+/// A user's folder for what lasts between runs; empty if none is known.
+std::filesystem::path state_folder() {
+  if (const auto folder = environment("XDG_STATE_HOME"); !folder.empty()) return std::filesystem::path(folder) / "fedstride";
+  const auto home = environment("HOME");
+  return home.empty() ? std::filesystem::path() : std::filesystem::path(home) / ".local" / "state" / "fedstride";
 }
 
 }  // namespace
 
-RowBudget::RowBudget(std::filesystem::path file, std::string rows, std::string run)
+RowSpending row_spending(const SpendingTotals& totals) {
+  std::vector<Spending> histories(totals.histories());
+  for (ClientId client = 0; client < totals.clients(); ++client) histories[totals.history_of(client)] = totals.examples(client);
+  return {bounding(std::move(histories), kMostAlternatives), totals.updates()};
+}
+
+EpsilonTogether epsilon_together(std::span<const RowSpending> runs, Level level, double delta) {
+  std::vector<std::vector<Spending>> costs;
+  Spending all;  // of runs with one alternative each
+  bool is_single = true;
+  for (const RowSpending& run : runs) {
+    if (level == Level::client ? run.updates.empty() : run.examples.empty()) continue;
+    costs.push_back(level == Level::client ? std::vector<Spending>{run.updates} : run.examples);
+    is_single = is_single && costs.back().size() == 1;
+    merge(all, costs.back().front());
+  }
+  if (costs.empty()) return {};
+  if (!is_single) {
+    Spending every;  // with one neighbor relation and nothing that the accountant has no bound for
+    for (const auto& alternatives : costs)
+      for (const Spending& one : alternatives) merge(every, one);
+    const auto accountant = make_part<Accountant>("accountant", Rdp::kName);
+    if (unsound_by(accountant, every).empty()) return {epsilon_of_costliest(costs, delta), std::string(Rdp::kName)};
+    for (const auto& alternatives : costs)
+      for (std::size_t i = 1; i < alternatives.size(); ++i) merge(all, alternatives[i]);
+  }
+  for (const std::string_view name : {Tight::kName, Rdp::kName, Zcdp::kName, Strong::kName, Basic::kName}) {
+    const auto accountant = make_part<Accountant>("accountant", name);
+    if (unsound_by(accountant, all).empty()) return {epsilon_by(accountant, all, delta).value, std::string(name)};
+  }
+  return {std::numeric_limits<double>::infinity(), "none"};
+}
+
+RowBudget::RowBudget(std::filesystem::path file, std::vector<std::string> rows, std::string run)
     : file_(std::move(file)), rows_(std::move(rows)), run_(std::move(run)) {}
 
-RowSpending RowBudget::others() {
+std::vector<std::vector<RowSpending>> RowBudget::others() {
   constexpr std::chrono::milliseconds kPause{50};
   for (int attempt = 0; !writer_; ++attempt) {
     check_stop();
@@ -103,63 +165,99 @@ RowSpending RowBudget::others() {
       std::this_thread::sleep_for(kPause);
     }
   }
-  RowSpending all;
-  for (const auto& [key, spent] : read(file_)) {
-    if (key.first != rows_ || key.second == run_) continue;
-    merge(all.examples, spent.examples);
-    merge(all.updates, spent.updates);
-  }
+  read_more(file_, known_);
+  std::vector<std::vector<RowSpending>> all(rows_.size());
+  for (const auto& [key, spent] : known_.entries)
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+      if (key.first == rows_[i] && key.second != run_) all[i].push_back(spent);
   return all;
 }
 
 void RowBudget::record(std::uint32_t round, const RowSpending& own) {
-  const std::string text = read_file(file_, kMaxBudgetBytes);
-  if (!text.empty() && !text.ends_with('\n')) writer_->cut(text.rfind('\n') == text.npos ? 0 : text.rfind('\n') + 1);
-  writer_->append(dump_json(term_json(BudgetLine{rows_, run_, round, written(own.examples), written(own.updates)})));
+  writer_->cut(known_.bytes);  // a line that was left incomplete
+  BudgetLine line{.run = run_, .round = round, .updates = written(own.updates)};
+  for (const Spending& one : own.examples)
+    if (line.examples.empty())
+      line.examples = written(one);
+    else
+      line.or_examples.push_back({written(one)});
+  for (const std::string& rows : rows_) {
+    line.rows = rows;
+    writer_->append(dump_json(term_json(line)));
+  }
   writer_->sync();
   writer_.reset();
 }
 
-RowBudget::Entries RowBudget::read(const std::filesystem::path& file) {
-  Entries entries;
-  const std::string text = read_file(file, kMaxBudgetBytes);
-  std::size_t number = 0;
-  for (std::size_t begin = 0, end = 0; (end = text.find('\n', begin)) != text.npos; begin = end + 1) {
+void RowBudget::read_more(const std::filesystem::path& file, Known& known) {
+  if (size_of_file(file) < known.bytes) known = {};  // another file
+  std::ifstream in(file, std::ios::binary);
+  in.seekg(static_cast<std::streamoff>(known.bytes));
+  for (std::string text; std::getline(in, text) && !in.eof(); known.bytes += text.size() + 1) {
+    if (known.bytes + text.size() > kMaxBudgetBytes) throw failure("'" + file.string() + "' has more than 1 GiB");
     BudgetLine line;
-    const std::string where = "'" + file.string() + "', line " + std::to_string(++number);
+    const std::string where = "'" + file.string() + "', line " + std::to_string(++known.lines);
     try {
-      TermReader().read(parse_terms(std::string_view(text).substr(begin, end - begin)), "line", line);
+      TermReader().read(parse_terms(text), "line", line);
     } catch (const Error& error) {
       throw failure(where + " is damaged: " + error.what());
     }
-    RowSpending spent{read_back(line.examples), read_back(line.updates)};
-    for (const Spending* spending : {&spent.examples, &spent.updates})
-      for (const Releases& one : *spending)
+    RowSpending spent{.examples = {}, .updates = read_back(line.updates)};
+    if (!line.examples.empty()) spent.examples.push_back(read_back(line.examples));
+    for (const BudgetHistory& other : line.or_examples) spent.examples.push_back(read_back(other.releases));
+    const auto check = [&](const Spending& spending) {
+      for (const Releases& one : spending)
         if (!(one.noise_multiplier > 0) || !std::isfinite(one.noise_multiplier) || !(one.rate > 0 && one.rate <= 1))
           throw failure(where + " is damaged: a noise multiplier or a rate is out of range");
-    entries[{line.rows, line.run}] = std::move(spent);
+    };
+    std::ranges::for_each(spent.examples, check);
+    check(spent.updates);
+    const std::pair key{line.rows, line.run};
+    std::uint32_t& last = known.rounds[key];
+    if (line.round < last) continue;  // a run made again has the same noise, and is shorter so far
+    last = line.round;
+    known.entries[key] = std::move(spent);
   }
-  return entries;
+}
+
+RowBudget::Entries RowBudget::read(const std::filesystem::path& file) {
+  Known known;
+  read_more(file, known);
+  return std::move(known.entries);
 }
 
 std::filesystem::path budget_beside(const std::filesystem::path& data) {
   std::filesystem::path path = std::filesystem::absolute(data).lexically_normal();
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) return path / "rows.budget";
+  if (path.filename().empty()) path = path.parent_path();
   path += ".budget";
-  return path;
+  const std::filesystem::path folder = state_folder();
+  if (can_write_beside(path) || folder.empty()) return path;
+  std::filesystem::create_directories(folder);
+  return folder / "rows.budget";
+}
+
+std::string rows_in(const std::filesystem::path& data) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (!fs::is_directory(data, error)) return file_sha256(data);
+  std::map<std::string, std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(data))
+    if (entry.is_regular_file() && entry.path().extension() != ".budget")
+      files.emplace(entry.path().lexically_relative(data).string(), file_sha256(entry.path()));
+  Hash hash;
+  for (const auto& [name, contents] : files) hash.text(name).text("\n").text(contents);
+  return hash.hex();
 }
 
 std::string budget_text(const RowBudget::Entries& entries, double delta) {
   std::string text;
-  for (const auto& [rows, all] : by_rows(entries)) {
-    const auto& [runs, total] = all;
-    text += "rows " + rows.substr(0, 16) + ": " + counted(runs, "run") + "\n";
-    for (const auto& [level, spending] : {std::pair("examples", &total.examples), std::pair("clients", &total.updates)}) {
-      if (spending->empty()) continue;
-      const auto [epsilon, accountant] = epsilon_of(*spending, delta);
-      text += "  " + std::string(level) + ": epsilon " + epsilon_text(epsilon) + " at delta " + number_text(delta) + " (" +
-              accountant + ") for all together\n";
+  for (const auto& [rows, runs] : by_rows(entries)) {
+    text += "rows " + rows.substr(0, 16) + ": " + counted(runs.size(), "run") + "\n";
+    for (const Level level : {Level::example, Level::client}) {
+      const EpsilonTogether all = epsilon_together(runs, level, delta);
+      if (all.accountant == "-") continue;
+      text += (level == Level::example ? "  examples: epsilon " : "  clients: epsilon ") + epsilon_text(all.epsilon) +
+              " at delta " + number_text(delta) + " (" + all.accountant + ") for all together\n";
     }
   }
   return text.empty()
@@ -169,14 +267,12 @@ std::string budget_text(const RowBudget::Entries& entries, double delta) {
 
 std::string budget_json(const RowBudget::Entries& entries, double delta) {
   Json json = Json::array();
-  for (const auto& [rows, all] : by_rows(entries)) {
-    const auto& [runs, total] = all;
+  for (const auto& [rows, runs] : by_rows(entries))
     json.push_back({{"rows", rows},
-                    {"runs", runs},
+                    {"runs", runs.size()},
                     {"delta", delta},
-                    {"example_epsilon", number_or_null(epsilon_of(total.examples, delta).first)},
-                    {"client_epsilon", number_or_null(epsilon_of(total.updates, delta).first)}});
-  }
+                    {"example_epsilon", number_or_null(epsilon_together(runs, Level::example, delta).epsilon)},
+                    {"client_epsilon", number_or_null(epsilon_together(runs, Level::client, delta).epsilon)}});
   return dump_json(json, 2) + "\n";
 }
 

@@ -149,17 +149,6 @@ void add_shares(std::vector<std::string>& list, const Spending& spending, const 
   list.emplace_back("the noise is discrete and drawn on integers");
 }
 
-// True if the spending `more` certainly costs at least as much as `less`.
-bool covers(const Spending& more, const Spending& less) {
-  return more.size() >= less.size() &&
-         std::equal(less.begin(), less.end(), more.begin(), [](const Releases& b, const Releases& a) {
-           return a.sampling == b.sampling && a.neighbours == b.neighbours && a.adaptive == b.adaptive &&
-                  a.noise_multiplier <= b.noise_multiplier &&
-                  (a.rate == b.rate || (a.rate > b.rate && draw_of(a.sampling).grows_with_rate())) && a.count >= b.count &&
-                  a.passes >= b.passes && a.rows >= b.rows;
-         });
-}
-
 }  // namespace
 
 PrivacyStatement make_statement(const LedgerHeader& header, Level level, const std::string& who, const Spending& spending,
@@ -211,7 +200,7 @@ std::vector<double> history_epsilons(const SpendingTotals& totals, const Account
   if (only_largest) std::ranges::stable_sort(order, std::greater{}, weight);
   for (const std::size_t i : order) {
     check_stop();
-    const auto larger = [&](std::size_t j) { return covers(*histories[j], *histories[i]); };
+    const auto larger = [&](std::size_t j) { return costs_no_less(*histories[j], *histories[i]); };
     if (only_largest && std::ranges::any_of(computed, larger)) continue;
     epsilons[i] = histories[i]->empty() ? 0 : epsilon_by(accountant, *histories[i], delta).value;
     computed.push_back(i);

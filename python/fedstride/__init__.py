@@ -23,7 +23,7 @@ if _core.version.replace("-dev", ".dev0") != __version__:
 from . import _hints, parts, privacy
 from ._core import Error, UsageError
 from .client import Client
-from .code import Lot, Task, Trained, named, tracker, uses_clipped_sum
+from .code import Lot, Step, Task, Trained, named, tracker, uses_clipped_sum
 from ._program import program
 from .data import load_dataset, partition
 from .folder import Run, open_run
@@ -37,7 +37,7 @@ _core.set_program(program() or "")
 os.environ.setdefault("FEDSTRIDE_PYTHON", sys.executable)  # for tables and reports, whose packages are installed here
 
 # Without the classes of parts, whose names are common words.
-__all__ = ["Client", "Error", "LayeredModel", "Lot", "Run", "Sweep", "Task", "Trained", "UsageError", "__version__", "from_torch",
+__all__ = ["Client", "Error", "LayeredModel", "Lot", "Run", "Step", "Sweep", "Task", "Trained", "UsageError", "__version__", "from_torch",
            "load_dataset", "load_tensors", "named", "open_run", "parts", "partition", "privacy", "program", "report", "resume", "run", "save_tensors", "sweep",
            "tracker", "tune", "uses_clipped_sum"]
 

@@ -4,10 +4,12 @@ import contextlib
 import hashlib
 import os
 import pathlib
+import shutil
 import tempfile
 
 from ._arrays import array_of
 from ._core import UsageError
+from ._rows import point_to
 from ._settings import OWN_PARTS
 from .code import code_setting
 
@@ -45,18 +47,33 @@ def tensor_line(arrays):
     return " | ".join(" ".join(["tensor", name, *map(str, array.shape)]) for name, array in arrays.items())
 
 
-@contextlib.contextmanager
-def first_weights(arrays):
-    """A file of the weights that exists while the context lasts. Its name, part of the run's identity, contains their hash."""
+def save_first_weights(folder, arrays):
+    """Saves weights in a folder, under a name that contains their hash; returns the path."""
     from .tensors import save_tensors
 
     digest = hashlib.sha256()
     for name, array in arrays.items():
         digest.update(name.encode() + b"\0" + str(array.shape).encode() + array.tobytes())
-    with tempfile.TemporaryDirectory(prefix="fedstride-") as folder:
-        path = pathlib.Path(folder) / f"weights-{digest.hexdigest()[:16]}.safetensors"
+    path = pathlib.Path(folder) / f"weights-{digest.hexdigest()[:16]}.safetensors"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
         save_tensors(path, arrays)
-        yield os.fspath(path)
+    return os.fspath(path)
+
+
+@contextlib.contextmanager
+def first_weights(arrays):
+    """Yields a file of the weights that exists while the context lasts, and a function that moves them to a run's folder."""
+    with tempfile.TemporaryDirectory(prefix="fedstride-") as folder:
+        path = save_first_weights(folder, arrays)
+
+        def keep(run):
+            own = pathlib.Path(run).absolute() / pathlib.Path(path).name  # part of the run's identity
+            if not own.exists():  # a resumed run has it
+                shutil.copyfile(path, own)
+                point_to(own, "init")
+
+        yield path, keep
 
 
 class OwnCode:

@@ -4,6 +4,7 @@ import numpy
 
 from ._core import UsageError
 from ._packed import pack, unpack
+from .code import Step
 
 
 def partition(function):
@@ -51,17 +52,28 @@ def aggregation(function):
 
 def server_optimizer(function):
     def call(model, mean_change, state):
-        answer = function(model, mean_change, unpack(state, "the server optimizer's state"))
-        if not isinstance(answer, tuple):
-            answer = answer, None
-        if len(answer) != 2:
-            raise UsageError(f"server_optimizer returned {len(answer)} values; it must return the next model, or (model, state)")
-        return _vector(answer[0], "server_optimizer"), pack(answer[1], "the server optimizer's state")
+        return _answer(function(model, mean_change, unpack(state, "the server optimizer's state")), "server_optimizer", "next model")
 
     return call
 
 
-WRAPPERS = {"partition": partition, "cohort": cohort, "aggregation": aggregation, "server_optimizer": server_optimizer}
+def optimizer(function):
+    def call(gradient, weights, state, number, rate):
+        return _answer(function(gradient, unpack(state, "the optimizer's state"), Step(weights, number, rate)), "optimizer", "change")
+
+    return call
+
+
+def _answer(answer, who, what):
+    """A vector and a packed state, from a vector or a pair of a vector and a state."""
+    if not isinstance(answer, tuple):
+        answer = answer, None
+    if len(answer) != 2:
+        raise UsageError(f"{who} returned {len(answer)} values; it must return the {what}, or ({what}, state)")
+    return _vector(answer[0], who), pack(answer[1], f"the {who.replace('_', ' ')}'s state")
+
+
+WRAPPERS = {"partition": partition, "cohort": cohort, "aggregation": aggregation, "server_optimizer": server_optimizer, "optimizer": optimizer}
 
 
 def _vector(given, who):

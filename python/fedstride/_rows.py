@@ -33,6 +33,16 @@ def _lists(given: Any) -> list[list[int]] | None:
     return lists
 
 
+def point_to(own: pathlib.Path, key: str) -> None:
+    """Makes the configuration in the folder of this file refer to it, so that the run can be resumed and repeated."""
+    config = own.with_name("config.toml")
+    line = f"{key} = {json.dumps(str(own), ensure_ascii=False)}"
+    new = config.with_name("config.toml.new")
+    lines = config.read_text(encoding="utf-8").split("\n")
+    new.write_text("\n".join(line if one.startswith(f"{key} = ") else one for one in lines), encoding="utf-8")
+    os.replace(new, config)
+
+
 @contextlib.contextmanager
 def partition_file(settings: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Callable[[str], None] | None]]:
     """Yields the settings, with rows given as `partition` moved to a file that exists while the context lasts, and a function.
@@ -54,13 +64,7 @@ def partition_file(settings: dict[str, Any]) -> Iterator[tuple[dict[str, Any], C
         path.write_text(json.dumps({"clients": lists, "unused": "any"}))
 
         def keep(run: str) -> None:
-            own = pathlib.Path(run).absolute() / path.name
-            config = own.with_name("config.toml")
-            line = f"partition-file = {json.dumps(str(own), ensure_ascii=False)}"
-            new = config.with_name("config.toml.new")
-            lines = config.read_text(encoding="utf-8").split("\n")
-            new.write_text("\n".join(line if one.startswith("partition-file = ") else one for one in lines), encoding="utf-8")
-            os.replace(new, config)
+            point_to(pathlib.Path(run).absolute() / path.name, "partition-file")
 
         try:
             yield {**settings, "partition": "file", "partition_file": path, "clients": len(lists)}, keep

@@ -37,7 +37,7 @@ def commands() -> dict[str, list[dict[str, Any]]]:
 
 
 # The families whose parts may be functions.
-OWN_PARTS = ("partition", "cohort", "aggregation", "server_optimizer")
+OWN_PARTS = ("partition", "cohort", "aggregation", "server_optimizer", "optimizer")
 _TYPES = {"flag": "bool", "whole": "int", "number": "float", "whole or auto": "int | Literal['auto']", "number or auto": "float | Literal['auto']",
           "place": "Place", "text": "str | float | Sequence[str | float]", "function": "Callable[..., Any]"}
 

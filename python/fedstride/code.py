@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import hashlib
+import inspect
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -77,9 +79,24 @@ def tracker(function: Callable[[dict[str, Any]], object]) -> Callable[[dict[str,
 
 def code_setting(functions: Mapping[str, Any]) -> str | None:
     """Returns the setting `code` for these functions by key: "aggregation=median 1; train=?"; None without functions."""
-    return code_text([(key.replace("_", "-"), getattr(function, "__fedstride_code__", "?"),
+    return code_text([(key.replace("_", "-"), getattr(function, "__fedstride_code__", None) or _by_source(function),
                        key == "train" and getattr(function, "__fedstride_clips__", False))
                       for key, function in sorted(functions.items()) if function is not None]) or None
+
+
+def _by_source(function: Any) -> str:
+    """A function's name and a hash of its source and of the values that it encloses: "median source-1a2b3c4d5e6f"; "?" if they cannot be
+    known."""
+    from ._naming import NotNamed, digest_of
+
+    try:
+        cells = [cell.cell_contents for cell in function.__closure__ or ()]
+        enclosed = [getattr(one, "__fedstride_code__", None) or (_by_source(one) if inspect.isfunction(one) else one) for one in cells]
+        digest = hashlib.sha256(inspect.getsource(function).encode() + digest_of(enclosed, function.__defaults__, function.__kwdefaults__))
+    except (AttributeError, OSError, TypeError, ValueError, NotNamed):
+        return "?"
+    name = re.sub(r"[^A-Za-z0-9_.:-]", "", function.__qualname__)[-64:]
+    return "?" if "?" in enclosed else f"{name} source-{digest.hexdigest()[:12]}"
 
 
 @dataclass(frozen=True)
@@ -96,6 +113,19 @@ class Trained:
     examples: int | None = None
     loss: float | None = None
     state: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Step:
+    """A local step: the argument of an optimizer function beside the gradient and the state.
+
+    weights: the client's weights before the step, a read-only float32 array. number: from 0, counted as long as the client keeps its
+    state. learning_rate: by `learning_rate` and `schedule`.
+    """
+
+    weights: NDArray[numpy.float32]
+    number: int
+    learning_rate: float
 
 
 class Lot:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pathlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, overload
 
 from . import _core
@@ -85,13 +85,14 @@ def run(
         settings, keep_rows = until_done.enter_context(partition_file(settings))
         code = OwnCode(settings, train, evaluate, workers)
         form: dict[str, Any] = {}
+        keep_weights = None
         if model is None or isinstance(model, str):
             code.settings["model"] = model
         elif isinstance(model, LayeredModel):
             if code.settings.get("init") is not None:
                 raise UsageError("init is given with a model that has its own initial weights; it must be left out")
             code.settings["model"] = model.line
-            code.settings["init"] = until_done.enter_context(first_weights(model.tensors))
+            code.settings["init"], keep_weights = until_done.enter_context(first_weights(model.tensors))
             code.functions["check"] = model.check
         else:
             if train is None:
@@ -99,14 +100,20 @@ def run(
                                  "it is a PyTorch module of known layers")
             tensors, form = tensors_of(model)
             code.settings["model"] = tensor_line(tensors)
-            code.settings["init"] = until_done.enter_context(first_weights(tensors))
+            code.settings["init"], keep_weights = until_done.enter_context(first_weights(tensors))
             if not any(code.settings.get(key) is not None for key in ("partition", "dataset", "data")) and config is None:
                 code.settings["partition"] = "outside"
         has_data = config is not None or any(code.settings.get(key) is not None for key in ("dataset", "data"))
         if train is not None and not has_data and code.settings.get("partition") not in ("outside", "own"):
             raise UsageError("train is given without data; give data= (arrays, a file or a folder) or dataset= (\"synthetic\" is built in), "
                              "or examples= if only train knows its examples")
-        watcher = until_done.enter_context(watching(on_round, progress, verbose, keep_rows))
+
+        def begun(folder: str) -> None:
+            for keep in (keep_rows, keep_weights):
+                if keep is not None:
+                    keep(folder)
+
+        watcher = until_done.enter_context(watching(on_round, progress, verbose, begun))
         functions = code.begin(**form, arrays=arrays)
         outcome = _core.run({**code.settings, "code": code.code}, _place(config), "", watcher, verbose, arrays, functions)
     return _finished(outcome, functions)
@@ -150,18 +157,26 @@ def resume(
 
 
 @overload
-def sweep(file: Place, *, dry_run: Literal[True], **flags: Value | Part) -> dict[str, Any]: ...
+def sweep(file: Place | Mapping[str, Any], *, dry_run: Literal[True], **flags: Value | Part) -> dict[str, Any]: ...
 @overload
-def sweep(file: Place, *, dry_run: Literal[False] = False, **flags: Value | Part) -> Sweep: ...
+def sweep(file: Place | Mapping[str, Any], *, dry_run: Literal[False] = False, **flags: Value | Part) -> Sweep: ...
 @takes(of_command("sweep"))
-def sweep(file: Place, *, dry_run: bool = False, **flags: Value | Part) -> Sweep | dict[str, Any]:
+def sweep(file: Place | Mapping[str, Any], *, dry_run: bool = False, **flags: Value | Part) -> Sweep | dict[str, Any]:
     """Runs every unfinished cell of an experiment file (docs/sweeps.md) and returns the `Sweep`, which has the cells as runs, the
     tables and the claims. With `dry_run=True`, returns a dict of the cells and their estimated time; with `accounted=True`,
     returns the statement about the winner, whose run is in `out`/winner.
 
+    file: the path, or its contents as a dict, in which functions, parts and models may be values, as in `run` (docs/python.md). Then
+        `jobs` cells run at a time in processes of their own if no run has begun in this one before, otherwise in threads.
+
     Keywords are `out`, `jobs`, `threads`, `shard`, `scale`, `report` and those of `run`, which fix a setting. Raises Error if a cell
     failed, after finishing the others; `Sweep(folder)` opens the results so far. Ctrl-C stops it, and the same call resumes.
     """
+    if isinstance(file, Mapping):
+        from ._own_sweep import experiment_file, processes
+
+        with experiment_file(file, flags.get("out")) as path, processes(int(flags.get("jobs") or 1)):
+            return sweep(path, dry_run=dry_run, **flags)
     told = _told_of_cells("sweep", file, dry_run, flags)
     return told if dry_run or flags.get("accounted") else Sweep(told["folder"], told=told)
 

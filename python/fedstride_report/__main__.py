@@ -67,13 +67,23 @@ def export(task, sweeps):
     return write_events(sweeps[0], Path(task["out"]), task["adds"], task["follow"])
 
 
+def audit(task, _):
+    """Writes the page of an audit."""
+    from .audit_page import write_audit
+
+    write_audit(task["audit"], task["run"], task["out"])
+    return {}
+
+
 def main():
     task = json.loads(Path(sys.argv[1]).read_text())
     try:
-        from .model import read
+        sweeps = []
+        if task["do"] != "audit":
+            from .model import read
 
-        sweeps = [read(told, task["fields"], task["defaults"]) for told in task["sweeps"]]
-        outcome = {"report": report, "tables": tables, "export": export}[task["do"]](task, sweeps)
+            sweeps = [read(told, task["fields"], task["defaults"]) for told in task["sweeps"]]
+        outcome = {"report": report, "tables": tables, "export": export, "audit": audit}[task["do"]](task, sweeps)
     except Failure as error:
         print(error)
         sys.exit(error.code)

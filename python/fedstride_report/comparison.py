@@ -4,7 +4,8 @@ import math
 from dataclasses import dataclass, field
 
 from .model import BY, grouped
-from .statistics import TIMINGS, Statistics, best_lowest, holm, is_to_target, paired_p, statistics
+from .statistics import (DIFFERENCE_OF_SHARES, SHARE, TIMINGS, UNBOUNDED, Statistics, best_lowest, bounds_of, holm, is_to_target,
+                         paired_p, statistics)
 
 MIN_PAIRS = 5  # common seeds for a test; with fewer, the spread of the differences would be too uncertain
 MAX_OTHER_METRICS = 6
@@ -104,13 +105,13 @@ class Compared:
 def compared(groups, metric, highest):
     """Compares groups of cells; one Compared for each. The test is Student's two-sided paired t-test over common seeds, at least
     MIN_PAIRS. The best is chosen from the same numbers, so the p-values are only a guide."""
-    numbers, entries = [], []
+    numbers, entries, bounds = [], [], bounds_of(metric)
     for seeds in groups:
         finished = [cell for cell in seeds if cell.status == "finished"]
         found = {cell.value("seed"): cell.numbers[metric] for cell in finished if metric in cell.numbers}
         never = sum(cell.value("seed") not in found for cell in finished) if is_to_target(metric) else 0
         numbers.append({} if never else dict(sorted(found.items())))  # the mean over the other seeds would be too low
-        entries.append(Compared(statistics(list(numbers[-1].values())), never))
+        entries.append(Compared(statistics(list(numbers[-1].values()), bounds), never))
     means = [entry.statistics.mean for entry in entries if entry.statistics.n]
     if len(means) < 2:
         return entries
@@ -122,7 +123,7 @@ def compared(groups, metric, highest):
         entry.is_best = entry.statistics.mean == best_mean
         differences = [numbers[best][seed] - value for seed, value in own.items() if seed in numbers[best]]
         if entry is not entries[best] and differences:
-            entry.lead = statistics(differences)
+            entry.lead = statistics(differences, DIFFERENCE_OF_SHARES if bounds == SHARE else UNBOUNDED)
             entry.p = paired_p(differences) if len(differences) >= MIN_PAIRS else math.nan
     for entry, p in zip(entries, holm([entry.p for entry in entries])):
         entry.p = p

@@ -9,6 +9,7 @@ from functools import cache
 from .claims import same_value
 from .labels import SPREAD, is_never_negative, is_share, key_label, metric_label, named, number_of, title_of_metric
 from .model import BY, grouped
+from .statistics import interval_method
 from .text import counted, number_text
 
 MAX_LINES = 7  # that dash, marker and color can distinguish in one panel
@@ -259,24 +260,34 @@ def _fill(figure, data, request, samples, panel_keys):
                            "summary.csv.")
 
 
+def _shared(data, rows):
+    """Names the swept values that all rows share, but not all configurations: "Shows only adadp. "."""
+    points = data.sweep.point_of
+    shared, usual = (set.intersection(*(set(points[configuration].items()) for configuration in configurations))
+                     for configurations in ({row.configuration for row in rows}, points))
+    name = named(pair for pair in data.point(rows[0]).items() if pair in shared - usual)
+    return f"Shows only {name}. " if name else ""
+
+
 def _caption(data, figure, samples, is_chosen):
-    """How to read the figure: "Mean of 3 seeds; bars: 95 % intervals (Student's t). Drawn at the best learning-rate, ..."."""
+    """How to read the figure: "Mean of 3 seeds; bars: 95 % intervals (Student's t). At the best learning-rate, ..."."""
     counts = {sample.row.n for sample in samples}
     least, most = min(counts), max(counts)
     tuning = data.experiment["tuning"]
     text = "One seed, so there is no interval." if data.experiment["command"] == "run" else ""
     if most > 1:
         intervals = "bars: 95 % intervals" if figure.shows_intervals else "summary.csv has 95 % intervals"
-        text = f"Mean of {most if least == most else f'{least} to {most}'} seeds; {intervals} (Student's t)."
+        method = interval_method(sample.row.metric for sample in samples)
+        text = f"Mean of {most if least == most else f'{least} to {most}'} seeds; {intervals} ({method})."
     if is_chosen and any(data.competes(sample.row) for sample in samples):
-        why = f" ({tuning['why']})" if tuning["why"] else ""
-        text += f" Drawn at the best {', '.join(data.tuned)}, chosen by {tuning['metric']} on the {tuning['on']} set{why}."
+        text += f" At the best {', '.join(data.tuned)} by {tuning['on']} {tuning['metric']}."
     return text
 
 
-def _figure_of(data, request, figure, samples, missing, panel_keys=(), is_chosen=True, before="", after=""):
+def _figure_of(data, request, figure, samples, missing, panel_keys=(), is_chosen=True, before="", after="", shown=()):
     """Completes a figure from its samples. `missing`: what all cells lack if there are none. `is_chosen`: whether the samples
-    are limited to the best tuned values. `before`, `after`: around the standard caption."""
+    are limited to the best tuned values. `before`, `after`: around the standard caption. `shown`: the rows that the figure stands
+    for, if it does not draw all of them."""
     if request["log_y"] is None and not figure.most == 1:
         figure.log_y = _spans_decades([sample.y for sample in samples])
     drawn = [one for one in samples if (not figure.log_y or one.y > 0) and (not figure.log_x or one.x > 0 or one.is_reference)]
@@ -286,15 +297,16 @@ def _figure_of(data, request, figure, samples, missing, panel_keys=(), is_chosen
         return figure
     if drawn[0].row.metric == "test_accuracy" and data.sweep.chance_accuracy is not None:
         figure.level = data.sweep.chance_accuracy
-    figure.caption = before + _caption(data, figure, samples, is_chosen) + after
+    shared = _shared(data, shown or [one.row for one in drawn])
+    figure.caption = shared + before + _caption(data, figure, samples, is_chosen) + after
     _fill(figure, data, request, drawn, panel_keys)
     figure.y_limits = low, high = _y_limits(figure)
     if figure.shows_intervals:
         of_panels = [[[one for one in line.points if one.has_interval] for line in panel.lines] for panel in figure.panels]
         if any(sum(map(bool, lines)) > 1 for lines in of_panels):
-            figure.caption += " Markers and bars that would overlap are drawn side by side; their values are exact."
+            figure.caption += " Overlapping points are drawn side by side."
         if any(one.low < low or one.high > high for lines in of_panels for points in lines for one in points):
-            figure.caption += " Intervals that reach an edge extend beyond it; summary.csv has their ends."
+            figure.caption += " Intervals that reach an edge extend beyond it."
     return figure
 
 
@@ -315,9 +327,8 @@ def _epsilon_caveats(data):
     rows = [row for level in ("", "client_") for row in data.rows(level + "delta_spent") if row.client < 0]
     deltas = {number_text(row.mean) for row in rows}
     is_seeded = any(cell.status == "finished" and cell.text("randomness") != "secret" for cell in data.sweep.cells)
-    return ((f" At delta {deltas.pop()}." if len(deltas) == 1 else "")
-            + (" Epsilon is that of the mechanism with a secret seed." if is_seeded else "")
-            + " The cost of choices made on the data is not included.")
+    delta = f" (delta {deltas.pop()})" if len(deltas) == 1 else ""
+    return f" Epsilon{delta} {'assumes a secret seed and ' if is_seeded else ''}excludes choices made on the data."
 
 
 def _spent(data):
@@ -362,6 +373,7 @@ def _over_rounds(data, request):
     of = grouped(samples, lambda one: one.row.configuration)
     if of_clients and not request["where"]:  # clients whose values never change are drawn only on request
         of = [points for points in of if len({one.y for one in points}) > 1]
+    shown = [one.row for some in of for one in some]
     if kind == "epsilon-by-round":
         same = grouped(of, lambda points: tuple((one.x, one.y) for one in points))
         after += " Configurations with equal spending are drawn once." if len(same) < len(of) else ""
@@ -371,7 +383,7 @@ def _over_rounds(data, request):
     figure.y_label = "epsilon" if kind == "epsilon-by-round" else figure.y_label
     if left_out:
         after += f" Clients 0 to {MAX_LINES - 1}; {len(left_out)} more are in clients.csv."
-    return _figure_of(data, request, figure, samples, f"{metric} by {by.title}", panel_keys, after=after)
+    return _figure_of(data, request, figure, samples, f"{metric} by {by.title}", panel_keys, after=after, shown=shown)
 
 
 def _by_epsilon(data, request):
@@ -384,7 +396,7 @@ def _by_epsilon(data, request):
             samples.append(data.point_of(row, at, row.round, data.identity(row, request), shown))
             samples[-1].text += f"\nround {row.round}" if row.round else ""
     by_rounds = [sample for sample in samples if sample.row.round]
-    before = "Each line follows a run over its rounds. " if by_rounds else "After the last round. "
+    before = "Lines follow runs by round. " if by_rounds else "After the last round. "
     figure = _start(request, title_of_metric(y) + " by epsilon", y, metric_label(x))
     return _figure_of(data, request, figure, by_rounds or samples, f"{y} and {x}", before=before, after=_epsilon_caveats(data))
 
@@ -461,6 +473,8 @@ def _partition(data, request):
     figure.caption = "Rows of each class held by each client, mean over seeds: the stronger the color, the more rows."
     if not same:
         figure.caption = "Nothing to draw yet: no matching finished cell has published its partition."
+    else:
+        figure.caption = _shared(data, rows) + figure.caption
     if len(same) < len(of):
         figure.caption += " Configurations with the same partition are drawn once."
     if len(same) > _MAX_MAPS:

@@ -1,6 +1,7 @@
 """Tables of results as text: methods against conditions, with intervals and paired tests, and sentences about the winners."""
 
 import math
+import re
 from collections import Counter
 from dataclasses import dataclass
 from itertools import groupby
@@ -8,10 +9,15 @@ from itertools import groupby
 from .comparison import MIN_PAIRS, compare, compared_metrics, method_table
 from .labels import named, number_of, title_of_metric
 from .model import EVALUATIONS_IN_A_ROW
+from .statistics import bounds_of, interval_method
 from .text import counted, is_bound, number_text, rounded_up
 
 _SIGNIFICANT = 0.05
 _MAX_SENTENCES = 12
+# The sentences of a note that its caption has, by their beginnings, and their short forms.
+_IN_CAPTIONS = {"One seed": "", "Mean over": "", "Each at": "",
+                "Bold:": "Bold: the best, if the interval of its lead excludes 0.",
+                "*:": "*: differs from it (p < 0.05, Holm)."}
 
 
 @dataclass
@@ -19,7 +25,8 @@ class GridCell:
     """A cell of a table. All cells of a column have the same number of decimals, so they align."""
 
     mean: str = ""  # "0.920"; empty: no number
-    half: str = ""  # "0.025", half the width of the 95 % interval; empty: fewer than two seeds
+    half: str = ""  # "0.025", half the width of the 95 % interval; empty: fewer than two seeds, or `ends`
+    ends: str = ""  # "0.613 to 0.998", the interval, if the mean ± half its width would leave the metric's bounds
     is_best: bool = False  # to be marked as the best in its column
     is_worse: bool = False  # differs from the best (p < 0.05)
     detail: str = ""  # the exact numbers
@@ -41,6 +48,12 @@ class Grid:
     cells: list  # [column][row]
     note: str  # how to read the grid; "Bold:" explains the mark of the best
 
+    @property
+    def caption(self):
+        """The note in at most three lines."""
+        said = [(one, start) for one in note_sentences([self]) for start in _IN_CAPTIONS if one.startswith(start)]
+        return " ".join(_IN_CAPTIONS[start] or one for one, start in said)
+
     def is_numeric(self, key):
         """Whether all row labels for this key (an index) are numbers."""
         return all(not row[key] or number_of(row[key]) is not None for row in self.rows)
@@ -53,6 +66,11 @@ class Grid:
             spans = groupby(columns, lambda column: column[: line + 1])  # noqa: B023
             lines.append([(f"{head} {values[line] or '–'}", len(list(some))) for values, some in spans])
         return lines + ([[(self.heads[-1], len(columns))]] if self.heads[-1] else [])
+
+
+def note_sentences(grids):
+    """The sentences on how to read the grids, each once."""
+    return list(dict.fromkeys(one for grid in grids for one in re.split(r"(?<=\.) (?=[A-Z*])", grid.note)))
 
 
 class Format:
@@ -77,8 +95,14 @@ def _p_text(p):
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
-def _half(one):
-    return (one.high - one.low) / 2
+def half_and_ends(one, metric, text):
+    """A mean's interval as GridCell has it."""
+    if one.n < 2:
+        return "", ""
+    mean, half = text(one.mean), text((one.high - one.low) / 2)
+    least, most = bounds_of(metric)
+    fits = least <= float(mean) - float(half) and float(mean) + float(half) <= most
+    return (half, "") if fits else ("", f"{text(one.low)} to {text(one.high)}")
 
 
 def _is_led(column):
@@ -87,7 +111,7 @@ def _is_led(column):
                for entry in column)
 
 
-def _cell(entry, text, is_compared, leads):
+def _cell(entry, metric, text, is_compared, leads):
     one = entry.statistics
     if entry.never > 0:
         return GridCell("never", detail=counted(entry.never, "seed") + " never reached the target")
@@ -99,7 +123,7 @@ def _cell(entry, text, is_compared, leads):
     detail += "; " + counted(one.n, "seed")
     if is_compared and not math.isnan(entry.p):
         detail += f"; {_p_text(entry.p)} against the best"
-    return GridCell(text(one.mean), text(_half(one)) if one.n > 1 else "", is_compared and entry.is_best and leads,
+    return GridCell(text(one.mean), *half_and_ends(one, metric, text), is_compared and entry.is_best and leads,
                     is_compared and entry.p < _SIGNIFICANT, detail)
 
 
@@ -107,7 +131,7 @@ def _cells(column, comparison):
     """The cells of a column. Its best may be marked if intervals justify it or, with single seeds, there are no intervals."""
     leads = _is_led(column) or not any(entry.statistics.n > 1 for entry in column)
     text = Format([entry.statistics for entry in column], comparison.metric)
-    return [_cell(entry, text, comparison.is_compared, leads) for entry in column]
+    return [_cell(entry, comparison.metric, text, comparison.is_compared, leads) for entry in column]
 
 
 def _note(sweep, comparisons, cells):
@@ -117,12 +141,13 @@ def _note(sweep, comparisons, cells):
     least, most = min(seeds), max(seeds)
     pairs = max((entry.lead.n for entry in entries), default=0)
     is_compared = any(one.is_compared for one in comparisons)
-    is_run = sweep.experiment["command"] == "run"
+    is_run, metrics = sweep.experiment["command"] == "run", [one.metric for one in comparisons]
     tuning, target = sweep.experiment["tuning"], sweep.experiment["target"]
     said = ["After the last round."] if is_run else []
     if most > 1:
         number = f"{most}" if least == most else f"{least} to {most}"
-        said.append(f"Mean over {number} seeds ± half the width of its 95 % interval (Student's t).")
+        ends = ", or its ends in parentheses" if any(cell.ends for column in cells for cell in column) else ""
+        said.append(f"Mean over {number} seeds ± half the width of its 95 % interval{ends} ({interval_method(metrics)}).")
     elif is_run:
         said.append("One seed, so there is no interval.")
     if tuning["keys"]:
@@ -192,11 +217,11 @@ def _winner(before, metric, column, methods, comparison):
     if lead.n == 0:
         return f"{text}; the next, {method}, has no seed in common with it."
     number = Format([lead])
-    distance = lead.mean if highest else -lead.mean
+    distance, *ends = (lead.mean, lead.low, lead.high) if highest else (-lead.mean, -lead.high, -lead.low)
     text += f"; {number(distance)} {'above' if highest else 'below'} {method}"
     if lead.n < 2:
         return text + ", on one seed, which cannot rule out chance."
-    text += f" (paired 95 % interval {number(distance - _half(lead))} to {number(distance + _half(lead))})."
+    text += f" (paired 95 % interval {number(ends[0])} to {number(ends[1])})."
     if lead.n < MIN_PAIRS:
         return f"{text} {lead.n} seeds are too few for a test."
     if math.isnan(other.p):

@@ -79,7 +79,7 @@ def named(point):
 
 def is_share(metric):
     """Whether the metric is a share, from 0 to 1."""
-    return bool(re.search(r"(accuracy|share)$|^(own|personal)_accuracy|^backdoor_success$", metric))
+    return bool(re.search(r"(accuracy|share|f1|auc|participation|_reached)$|^(own|personal)_accuracy|^backdoor_success$", metric))
 
 
 def is_never_negative(metric):

@@ -2,11 +2,10 @@
 
 import re
 
-from .grids import result_grids
+from .grids import note_sentences, result_grids
 from .labels import one_line, title_of_metric
 from .settings import fixed_settings, settings_of_methods
 
-_SHORT = {"Bold:": "Bold: the best, if the interval of its lead excludes 0.", "*:": "*: differs from it (p < 0.05, Holm)."}
 _MAX_COLUMNS = 5  # that fit side by side on a page
 _ALWAYS_SAID = ("batch", "classes-per-client", "clients", "local-epochs", "partition", "rounds")  # which a reader of the paper needs even at their defaults
 
@@ -34,6 +33,9 @@ def _cell(cell):
     text = rf"$\mathbf{{{mean}}}$ &" if cell.is_best else f"${mean}$ &"
     if cell.half:
         return rf"{text} ${{}} \pm {_number(cell.half)}{star}$"
+    if cell.ends:
+        ends = _number(cell.ends).replace(" to ", r"\mathrm{~to~}")
+        return rf"{text} ${{}} \; ({ends}){star}$"
     return f"{text} ${star}$" if star else text
 
 
@@ -63,20 +65,12 @@ def _tabular(grid, first):
     return "\n".join([rf"\begin{{tabular}}{{@{{}}{form}@{{}}}}", r"\toprule", *lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
-def _sentences(grids):
-    """The sentences on how to read the grids, each once."""
-    return list(dict.fromkeys(one for grid in grids for one in re.split(r"(?<=\.) (?=[A-Z*])", grid.note)))
-
-
 def _caption(sweep, grid):
     """At most three lines; the appendix has the rest."""
     title = sweep.experiment["title"] or sweep.experiment["name"]
     title += f": {title_of_metric(grid.metric)}" if grid.metric else ""
     title += "" if title.endswith(".") or not title else "."
-    said = _sentences([grid])
-    parts = [title, *(one for one in said if one.startswith(("Mean over", "Each at"))),
-             *(short for start, short in _SHORT.items() if any(one.startswith(start) for one in said))]
-    return latex_text(" ".join(filter(None, parts))).replace("±", r"$\pm$")
+    return latex_text(" ".join(filter(None, (title, grid.caption)))).replace("±", r"$\pm$")
 
 
 def _listed(heads, rows):
@@ -95,7 +89,7 @@ def _appendix(sweep, grids, number):
     text += "".join(_listed(heads, rows) + "\\\\[1ex]\n" for heads, *rows in settings_of_methods(sweep))
     shared = [(one.key, one.value) for one in fixed_settings(sweep) if not one.is_default or one.key in _ALWAYS_SAID]
     text += _listed(("in all cells", ""), shared) + "\\\\[1ex]\n" if shared else ""
-    note = latex_text(" ".join(_sentences(grids))).replace("±", r"$\pm$")
+    note = latex_text(" ".join(note_sentences(grids))).replace("±", r"$\pm$")
     return text + f"\\parbox{{\\linewidth}}{{{note}}}\n\\end{{table}}\n"
 
 

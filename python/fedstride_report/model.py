@@ -56,6 +56,7 @@ class Cell:
     clients: pd.DataFrame = field(default_factory=_nothing)  # columns round, client, metrics; sorted by both
     rows_per_class: list = field(default_factory=list)  # [client][class]; empty if not published
     class_names: list = field(default_factory=list)
+    statements: list = field(default_factory=list)  # of privacy: a paragraph, and what it assumes, a line each
 
     def value(self, key):
         return self.point.get(key, "")
@@ -173,12 +174,13 @@ def _take_rounds(cell, fields):
     cell.numbers |= numbers.dropna().to_dict()
 
 
-def _take_statements(summary, cell):
+def _take_statements(summary, told, cell):
+    """The statements that the program computed from the ledger; what summary.json says of them is numbers for tables only."""
+    cell.statements = [(one["plain"], tuple(one["assumptions"])) for one in told]
     for one in summary.get("privacy") or []:
         level = one.get("level") if one.get("level") in ("client", "user") else "example"
         name = "privacy_client" if level == "client" else "privacy_example"
-        parts = [one.get(key) for key in ("who", "accountant", "warning")] + (one.get("assumptions") or [])
-        cell.texts |= {name: "; ".join(filter(None, parts)), name + "_level": level}
+        cell.texts |= {name: str(one.get("who")), name + "_level": level}
         spent = _numbers({key: one.get(key) for key in ("epsilon", "delta")})
         cell.numbers |= {("client_" if level == "client" else "") + key + "_spent": value for key, value in spent.items()}
 
@@ -222,7 +224,7 @@ def _read_run(cell, told, fields):
         if summary.get("rounds") != len(cell.rounds):
             raise Failure(f"'{folder}' is damaged: summary.json has {summary.get('rounds', 0)} rounds, but rounds.jsonl has "
                           f"{len(cell.rounds)}; remove it to run the cell again")
-        _take_statements(summary, cell)
+        _take_statements(summary, told.get("statements", []), cell)
 
 
 def _take_all(value, path, depth, numbers, texts):

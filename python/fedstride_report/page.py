@@ -1,4 +1,4 @@
-"""One self-contained page about sweeps or runs: claims with outcomes, figures, tables, settings, machine and commands.
+"""One self-contained page about sweeps or runs: the main table, figures and claims with outcomes; the rest is folded.
 
 Each function below that begins with an underscore and has no other purpose yields a part of the page as blocks, pairs of a kind
 and its content, which page_template.py shows: "h1" to "h3", "p", "note", "winner" and "pre" with a text, "list" with texts,
@@ -15,18 +15,17 @@ from markupsafe import Markup
 
 from . import drawing
 from .figures import Looks, figures_of
-from .grids import Format, result_grids, result_sentences
+from .grids import Format, half_and_ends, note_sentences, result_grids, result_sentences
 from .labels import metric_label, number_of, title_of_metric
 from .model import grouped
 from .page_template import PAGE
 from .settings import fixed_settings, settings_of_methods, varying_keys
-from .statistics import best_lowest
+from .statistics import best_lowest, interval_method
 from .text import Failure, counted, is_bound, number_text, point_text, rounded_up, short_number, write_file
 
 _MAX_LISTED = 500  # rows of a table, commands of a list
 _MAX_VALUES = 12  # of a swept key
 _MAX_COLUMNS = 10  # of the configurations of commands other than run
-_OPEN_ROWS = 12  # a longer table of configurations is folded: the table of results already has the main numbers
 _MAIN_COLUMNS = (
     "test_accuracy test_r2 test_loss validation_accuracy validation_r2 validation_loss worst_client_accuracy own_accuracy "
     "own_accuracy_worst_tenth own_r2 own_r2_worst_tenth personal_accuracy personal_accuracy_worst_tenth personal_r2 "
@@ -54,13 +53,18 @@ def _rest(all, what, where):
         yield "note", f"The first {_MAX_LISTED} of {len(all)} {what}; see {where} for all."
 
 
-def _section(title, table):
-    return (("h2", title), ("table", table)) if table.rows else ()
+def _interval(half, ends):
+    """An interval as GridCell has it, after its mean."""
+    return f" ± {half}" if half else f" ({ends})" if ends else ""
 
 
 def _folded(title, blocks):
     if blocks := list(blocks):
         yield "folded", (title, blocks)
+
+
+def _folded_table(title, table):
+    return _folded(title, [("table", table)] if table.rows else [])
 
 
 def _title(sweep):
@@ -90,33 +94,42 @@ def _grid(grid):
         line = [Cell(text, _numeric(text)) for text in row]
         for column in grid.cells:
             cell = column[number]
-            half = f" ± {cell.half}" if cell.half else ""
             star = "*" if cell.is_worse else _DIGIT if any(one.is_worse for one in column) else ""
-            line.append(Cell(f"{cell.mean or '–'}{half}{star}", "n best" if cell.is_best else "n", cell.detail))
+            shown = f"{cell.mean or '–'}{_interval(cell.half, cell.ends)}{star}"
+            line.append(Cell(shown, "n best" if cell.is_best else "n", cell.detail))
         table.rows.append(line)
     return table
 
 
-def _results(sweep):
-    grids, sentences = result_grids(sweep), result_sentences(sweep)
+def _titled(grid):
+    if grid.metric:
+        yield "h3", title_of_metric(grid.metric)
+    yield "table", _grid(grid)
+    yield from _rest(grid.rows, "rows", "summary.csv")
+    if grid.caption:
+        yield "note", grid.caption
+
+
+def _results(sweep, grids):
+    """Who won, and the main metric's table."""
+    sentences = result_sentences(sweep)
     if not grids:
         return
     yield "h2", "Results"
     yield from (("winner", sentence) for sentence in sentences[:1])
     if sentences[1:]:
         yield "list", sentences[1:]
-    # A single configuration is already in the table of configurations.
-    is_one = len(grids[0].rows) == 1 and not grids[0].metric
-    for grid, following in () if is_one else zip(grids, [*grids[1:], None]):
-        if grid.metric:
-            yield "h3", title_of_metric(grid.metric)
-        yield "table", _grid(grid)
-        yield from _rest(grid.rows, "rows", "summary.csv")
-        if following and following.note != grid.note:
-            yield "note", grid.note
-    yield "note", grids[-1].note
-    for heads, *rows in settings_of_methods(sweep):
-        yield "table", Table([_texts(*heads)], [[Cell(text, _numeric(text)) for text in row] for row in rows])
+    yield from _titled(grids[0])
+
+
+def _more_results(sweep, grids):
+    """How to read the tables, the other metrics' tables, and what methods and conditions resolve to."""
+    if grids:
+        yield from _folded("How to read the tables", [("list", note_sentences(grids))])
+    yield from _folded("Other metrics", [block for grid in grids[1:] for block in _titled(grid)])
+    yield from _folded("Settings of methods and conditions", [
+        ("table", Table([_texts(*heads)], [[Cell(text, _numeric(text)) for text in row] for row in rows]))
+        for heads, *rows in settings_of_methods(sweep)])
 
 
 def _remarks(sweep):
@@ -135,13 +148,16 @@ def _claims(sweep):
         result = Cell(f"{ {'holds': '✓', 'fails': '✗'}.get(one['status'], '–')} {one['status']}", "status")
         reason = one["reason"] if one["status"] == "fails" else ""
         table.rows.append([Cell(one["claim"]), result, *_texts(one["text"], reason)])
-    yield from _section("Expectations", table)
+    if table.rows:
+        yield from (("h2", "Expectations"), ("table", table))
 
 
 def _configurations(sweep):
     """Every configuration's results after the last round, with the best and second best of tuned configurations marked."""
     rows = sweep.summary[sweep.summary["round"].isna() & sweep.summary["client"].isna()]
     known = set(rows["metric"])
+    if not rows.loc[rows["metric"] == "rejected_share", "mean"].any():  # no optimizer here undoes steps
+        known.discard("rejected_share")
     main = [name for name in _MAIN_COLUMNS if name in known and sweep.experiment["command"] == "run"]
     columns = main or sorted(known)[:_MAX_COLUMNS]
     groups = {key: {row.metric: row for row in some.itertuples()} for key, some in rows.groupby("configuration", sort=False)}
@@ -157,18 +173,15 @@ def _configurations(sweep):
         for name in columns:
             one, text = metrics.get(name), forms[name]
             if one and one.high > one.low:
-                shown = f"{text(one.mean)} ± {text((one.high - one.low) / 2)}"
+                shown = text(one.mean) + _interval(*half_and_ends(one, name, text))
             else:
                 shown = short_number(one.mean, name) + (" ± 0" if one.n > 1 else "") if one else ""
             line.append(Cell(shown, "n" + mark, number_text(one.mean) if one else ""))
         seeds = max(one.n for one in metrics.values())
         table.rows.append([*line, Cell(seeds, "n"), Cell({0: "", 1: "best", 2: "second best"}.get(rank, rank))])
-    blocks = [("table", table), ("note", "Mean over n seeds ± half the width of its 95 % interval, after the last round."),
-              *_rest(groups, "configurations", "summary.csv")]
-    if len(groups) > _OPEN_ROWS:
-        yield from _folded("All configurations", blocks)
-    elif groups:
-        yield from (("h2", "Configurations"), *blocks)
+    note = f"Mean over n seeds ± half the width of its 95 % interval, or its ends in parentheses ({interval_method(columns)})."
+    blocks = [("table", table), ("note", note), *_tuning(sweep), *_rest(groups, "configurations", "summary.csv")]
+    yield from _folded("Configurations", blocks if groups else [])
 
 
 def _spent(cell):
@@ -194,8 +207,8 @@ def _cost_of_looking(sweep):
     return text
 
 
-def _notes(sweep):
-    """On tuning, and on the meaning of epsilon."""
+def _tuning(sweep):
+    """On the marks of tuned configurations."""
     tuning = sweep.experiment["tuning"]
     if tuning["keys"]:
         extreme = "lowest" if best_lowest(tuning["metric"]) else "highest"
@@ -204,6 +217,10 @@ def _notes(sweep):
         yield "note", (f"Best and second best {keys}: by the {extreme} {tuning['metric']} on the {tuning['on']} set after the "
                        f"last round, mean over seeds{why}. A result reported on the data that it was chosen on is optimistic, "
                        "the more so the more candidates there were.")
+
+
+def _notes(sweep):
+    """On the meaning of epsilon."""
     if cost := _cost_of_looking(sweep):
         yield "note", (f"No epsilon on this page includes the cost of choices made on private data.{cost} fedstride sweep "
                        "--accounted shows only the winner, with a statement that covers the choice.")
@@ -211,8 +228,9 @@ def _notes(sweep):
     if any(cell.text("randomness") != "secret" for cell in finished if any(_spent(cell))):
         yield "note", ("These runs drew their noise from a published seed: every epsilon is that of the mechanism with a "
                        "secret seed.")
-    said = {cell.texts[key]: None for cell in finished for key in ("privacy_example", "privacy_client") if key in cell.texts}
-    yield from (("note", f"Privacy: {statement}") for statement in sorted(list(said)[:10]))
+    for plain, assumptions in list(dict.fromkeys(one for cell in finished for one in cell.statements))[:10]:
+        yield "note", f"Privacy: {plain}"
+        yield "folded", ("What this assumes, and what is not covered", [("list", assumptions)])
     if sweep.left_out:
         yield "note", sweep.left_out
 
@@ -223,8 +241,8 @@ def _unfinished(sweep):
         if cell.status != "finished":
             status = Cell("not run" if cell.status == "missing" else cell.status, "status")
             rows.append([Cell(point_text(cell.point)), status, Cell(cell.error)])
-    yield from _section("Cells without results", Table([_texts("cell", "status", "reason")], rows[:_MAX_LISTED]))
-    yield from _rest(rows, "cells", "cells.csv")
+    table = Table([_texts("cell", "status", "reason")], rows[:_MAX_LISTED])
+    yield from _folded("Cells without results", [("table", table), *_rest(rows, "cells", "cells.csv")] if rows else [])
 
 
 def _settings(sweep):
@@ -236,17 +254,14 @@ def _settings(sweep):
             varied.append((key, ", ".join(values[:_MAX_VALUES]) + more))
     fixed = [one for one in fixed_settings(sweep) if not any(one.key in cell.point for cell in sweep.cells)]
     shared, defaults = ([one[:2] for one in fixed if one.is_default == is_default] for is_default in (False, True))
-    if varied or fixed:
-        yield "h2", "Settings"
-    for title, pairs in (("Varied", varied), ("The same in all cells, but not the defaults", shared)):
-        if pairs:
-            yield from (("h3", title), ("settings", pairs))
-    yield from _folded("Defaults", [("settings", defaults)] if defaults else [])
+    for title, pairs in (("Varied settings", varied), ("Settings that all cells share, but not the defaults", shared),
+                         ("Defaults", defaults)):
+        yield from _folded(title, [("settings", pairs)] if pairs else [])
     if "run" in sweep.swept_keys:  # runs that are named by folder
         own = [told.get("settings") or {} for told in sweep.told["cells"]]
         keys = sorted(varying_keys(own))
         rows = [_texts(cell.value("run"), *(one.get(key, "") for key in keys)) for cell, one in zip(sweep.cells, own) if keys]
-        yield from _section("Settings that differ", Table([_texts("run", *keys)], rows))
+        yield from _folded_table("Settings that differ", Table([_texts("run", *keys)], rows))
 
 
 def _machine(sweep):
@@ -259,7 +274,7 @@ def _machine(sweep):
         if seconds := [cell.numbers[key] for cell in sweep.cells if key in cell.numbers]:
             facts[name] = f"{sum(seconds):.4g} s, over {counted(len(seconds), 'cell')}"
     rows = [_texts(name.replace("_", " "), value) for name, value in facts.items()]
-    yield from _section("Machine and program", Table([], rows))
+    yield from _folded_table("Machine and program", Table([], rows))
 
 
 def _files(sweep, folder):
@@ -275,8 +290,7 @@ def _files(sweep, folder):
         yield from _folded("Experiment file", [("pre", file.read_text(errors="replace"))])
     names = ("cells.csv", "rounds.csv", "clients.csv", "summary.csv", "expectations.csv")
     links = {name: _link(sweep.folder.absolute() / name, folder) for name in names if (sweep.folder / name).exists()}
-    if links:
-        yield from (("h2", "Tables"), ("links", links))
+    yield from _folded("Tables as CSV files", [("links", links)] if links else [])
 
 
 def _link(path, folder):
@@ -320,10 +334,11 @@ def write_page(sweeps, out):
             looks.assign(panel)
         start = f"sweep{number}-figure" if len(sweeps) > 1 else "figure"
         drawn = [_figure(figure, f"{start}{place}", files, page.parent) for place, figure in enumerate(figures, 1)]
+        grids = result_grids(sweep)
         sections.append((_title(sweep), [
-            *_heading(sweep, "h2" if len(sweeps) > 1 else "h1"), *_results(sweep), *_remarks(sweep), *_claims(sweep),
-            *[("h2", "Figures")] * bool(drawn), *drawn, *_configurations(sweep), *_notes(sweep), *_unfinished(sweep),
-            *_settings(sweep), *_machine(sweep), *_files(sweep, page.parent)]))
+            *_heading(sweep, "h2" if len(sweeps) > 1 else "h1"), *_results(sweep, grids), *_remarks(sweep),
+            *[("h2", "Figures")] * bool(drawn), *drawn, *_claims(sweep), *_notes(sweep), *_more_results(sweep, grids),
+            *_configurations(sweep), *_unfinished(sweep), *_settings(sweep), *_machine(sweep), *_files(sweep, page.parent)]))
     title = "; ".join(name for name, _ in sections) if len(sections) <= 3 else f"{len(sections)} sweeps"
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
     write_file(page, environment.from_string(PAGE).render(title=title, colors=_colors(), sections=sections))

@@ -9,7 +9,7 @@ PAGE = """\
 {% macro show(blocks) %}
 {% for kind, content in blocks %}
 {% if kind == "table" %}
-<div class="wide"><table>
+<div class="wide" tabindex="0"><table>
 {% for tag, lines in (("thead", content.heads), ("tbody", content.rows)) if lines %}
 <{{ tag }}>
 {% for line in lines %}
@@ -69,7 +69,8 @@ a { color: var(--l0); }
 h1 { font-size: 1.7rem; line-height: 1.25; }
 h2 { font-size: 1.3rem; margin-top: 2.2rem; border-bottom: 1px solid var(--grid); }
 h3 { font-size: 1.05rem; margin-bottom: .3rem; }
-.wide { overflow-x: auto; }
+.wide { overflow-x: auto; background: linear-gradient(var(--paper), var(--paper)) right / 1rem 100% no-repeat local,
+  linear-gradient(to left, var(--grid), transparent) right / 1rem 100% no-repeat; }
 table { border-collapse: collapse; font-size: .85rem; margin: .8rem 0; }
 th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--grid); text-align: left; vertical-align: top; }
 thead th { border-bottom: 2px solid var(--ink); vertical-align: bottom; }
@@ -87,6 +88,9 @@ svg .v { fill: transparent; }
 svg .v:hover { stroke: var(--ink); }
 figcaption, .note, .winner + ul { font-size: .85rem; }
 pre { font-size: .78rem; background: var(--panel); padding: .6rem; white-space: pre-wrap; overflow-wrap: anywhere; }
+@media screen and (min-width: 52rem) {
+  .wide { width: min-content; min-width: 100%; max-width: calc(50vw + 23rem); }
+}
 @media screen and (max-width: 499px) {
   th, td { padding: .25rem .4rem; }
   figure svg.narrow { display: block; }
@@ -99,7 +103,7 @@ pre { font-size: .78rem; background: var(--panel); padding: .6rem; white-space: 
   figure svg { width: 74%; margin: 0 auto; }
   figure, tr { break-inside: avoid; }
   h1, h2, h3 { break-after: avoid; }
-  .wide { overflow-x: visible; }
+  .wide { overflow-x: visible; background: none; }
   .screen, figcaption a, details:not([open]) { display: none; }
 }
 </style>

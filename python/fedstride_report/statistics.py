@@ -7,12 +7,16 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
+from .labels import is_share
+
 TIMINGS = ("seconds", "evaluation_seconds", "examples_per_second", "peak_memory_bytes")
 """Metrics that differ between repetitions of the same run."""
 
 Statistics = namedtuple("Statistics", "n mean deviation low high")
-Statistics.__doc__ = """The mean of n numbers, their standard deviation (divisor n - 1), and the mean's 95 % interval by Student's t.
-The last three are NaN for n = 1; all but n for n = 0."""
+Statistics.__doc__ = """The mean of n numbers, their standard deviation (divisor n - 1), and the mean's 95 % interval by Student's t,
+for bounded numbers on the logit scale. The last three are NaN for n = 1; all but n for n = 0."""
+
+UNBOUNDED, SHARE, DIFFERENCE_OF_SHARES = (-math.inf, math.inf), (0, 1), (-1, 1)
 
 
 def is_to_target(metric):
@@ -25,9 +29,25 @@ def best_lowest(metric):
     return metric.endswith("loss") or is_to_target(metric)
 
 
-def statistics_of(values):
+def bounds_of(metric):
+    """The least and the greatest value that a metric can have, as intervals need them."""
+    return SHARE if is_share(metric) else UNBOUNDED
+
+
+def interval_method(metrics):
+    """How the intervals of these metrics' means are computed."""
+    are_shares = [bounds_of(metric) == SHARE for metric in metrics]
+    if all(are_shares):
+        return "Student's t on the logit scale"
+    return "Student's t" + ("; shares: on the logit scale" if any(are_shares) else "")
+
+
+def statistics_of(values, least=-math.inf, most=math.inf):
     """n, mean, deviation, low and high over axis 0, without NaN. Sums differences from the first number, so that equal numbers
-    have deviation 0."""
+    have deviation 0.
+
+    The interval of numbers from `least` to `most` is Student's t on the logit scale: with p = (mean - least) / (most - least), it
+    is logit(p) ± half / (p (1 - p)), transformed back, by the delta method (Korn & Graubard 1999, for proportions)."""
     values = np.asarray(values, float)
     there = np.isfinite(values)
     n = there.sum(axis=0)
@@ -38,14 +58,20 @@ def statistics_of(values):
         # Student's quantiles by n, from those of its square (F), which SciPy has to the last digits.
         quantiles = np.sqrt(np.append([np.nan, np.nan], special.fdtri(1, np.arange(1, len(values)), 0.95)))
         half = quantiles[n] * deviation / np.sqrt(n)
-    return n, mean, deviation, mean - half, mean + half
+        span = np.subtract(most, least)
+        p = (mean - least) / span
+        on_logit, ends = half / span / (p * (1 - p)), (mean - half, mean + half)
+        is_bounded = np.isfinite(span) & (half > 0) & (p > 0) & (p < 1)
+        low, high = (np.where(is_bounded, least + span * special.expit(special.logit(p) + sign * on_logit), end)
+                     for sign, end in zip((-1, 1), ends))
+    return n, mean, deviation, low, high
 
 
-def statistics(values):
-    """The Statistics of a list of numbers."""
+def statistics(values, bounds=UNBOUNDED):
+    """The Statistics of a list of numbers, which lie within the bounds."""
     if len(values) == 0:
         return Statistics(0, *[math.nan] * 4)
-    n, *others = statistics_of(np.asarray(values, float)[:, None])
+    n, *others = statistics_of(np.asarray(values, float)[:, None], *bounds)
     return Statistics(int(n[0]), *(float(one[0]) for one in others))
 
 
@@ -61,7 +87,7 @@ def statistics_of_frames(frames):
         index = index.union(frame.index)
     index = index.sort_values()
     values = np.stack([frame.reindex(index=index, columns=columns).to_numpy(float) for frame in frames])
-    n, *others = statistics_of(values)
+    n, *others = statistics_of(values, *np.transpose([bounds_of(column) for column in columns]))
     rows, metrics = np.nonzero(n)
     table = pd.DataFrame({"metric": np.asarray(columns, object)[metrics], "n": n[rows, metrics]}, index=index[rows])
     for name, numbers in zip(("mean", "standard_deviation", "low", "high"), others):

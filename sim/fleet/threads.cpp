@@ -2,7 +2,6 @@
 
 #include <tbb/blocked_range.h>
 #include <tbb/global_control.h>
-#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -11,6 +10,7 @@
 #include <thread>
 
 #include "core/floating_point.hpp"
+#include "core/processors.hpp"
 
 namespace fedstride {
 namespace {
@@ -51,8 +51,7 @@ struct Threads::Arena {
   Arena& operator=(Arena&&) = delete;
 };
 
-Threads::Threads(int count)
-    : count_(count > 0 ? count : tbb::info::default_concurrency()), arena_(std::make_unique<Arena>(count_)) {}
+Threads::Threads(int count) : count_(count > 0 ? count : usable_processors()), arena_(std::make_unique<Arena>(count_)) {}
 
 Threads::~Threads() = default;
 

@@ -6,8 +6,8 @@
 #include <exception>
 #include <new>
 #include <numeric>
-#include <thread>
 
+#include "core/processors.hpp"
 #include "sim/fleet/dealt_states.hpp"
 #include "sim/mpi/placement.hpp"
 
@@ -39,7 +39,7 @@ RankWork::RankWork(const Setup& setup, Threads& threads, const Ranks& ranks, con
       threads_(threads),
       rank_(static_cast<std::size_t>(ranks.rank())),
       ranks_(static_cast<std::size_t>(ranks.size())),
-      shares_processors_(ranks.on_this_machine() * threads.count() > static_cast<int>(std::thread::hardware_concurrency())),
+      shares_processors_(ranks.on_this_machine() * threads.count() > usable_processors()),
       stop_(stop),
       fleet_(setup.model, setup.data.train, setup.training, setup.clients.rows, threads) {
   fleet_.stop_when(&halt_);

@@ -148,9 +148,14 @@ class Participant {
     }
     open_memory(welcome, setup);
     std::filesystem::path budget = options_.budget;
-    if (budget.empty() && configuration.partition.as<OwnRows>() != nullptr) budget = budget_beside(options_.data);
+    const bool brings_rows = configuration.partition.as<OwnRows>() != nullptr;
+    if (budget.empty() && brings_rows) budget = budget_beside(options_.data);
+    std::vector<RowBudget> budgets;
     if (setup.privacy.on() && !budget.empty())
-      budget_.emplace(budget, Hash().text(setup.data.hash).text(ready.rows_hash).hex(), run_of(welcome.experiment, setup));
+      budgets.push_back({budget,
+                         {brings_rows ? rows_in(options_.data) : Hash().text(setup.data.hash).text(ready.rows_hash).hex()},
+                         run_of(welcome.experiment, setup)});
+    privacy_->keep_budgets(std::move(budgets), options_.limit);
     options_.log(terms_text(setup, options_.client));
     if (options_.prepared) options_.prepared(setup);
     setup.data.test = {};
@@ -410,19 +415,11 @@ class Participant {
 
   // Reserves the round in the client's own ledger and enforces the client's limit and budget.
   std::vector<std::uint64_t> allowed(const Train& train, const std::string& start) {
-    const RowSpending spent = privacy_->after(train.round, train.releases);
-    const RowSpending others = budget_ ? budget_->others() : RowSpending();
-    if (options_.limit)
-      if (const std::string why = privacy_->beyond(*options_.limit, spent, others); !why.empty()) {
-        if (budget_) budget_->release();
-        throw failure("round " + std::to_string(train.round) + " is not answered: " + why);
-      }
-    if (budget_) budget_->record(train.round, spent);
     const auto& lots = experiment_->setup.training.privacy;
     const PrivatePlan* const plan = lots ? lots->plans[options_.client].get() : nullptr;
     const double clip = plan != nullptr ? plan->round_clip(train.told) : 0;
     const RunPrivacy::Permission own = privacy_->reserve(train.round, start, clip);
-    if (!own.refusal.empty()) throw failure("round " + std::to_string(train.round) + ": " + own.refusal);
+    if (!own.refusal.empty()) throw failure("round " + std::to_string(train.round) + " is not answered: " + own.refusal);
     if (train.is_private != !own.releases.empty())
       throw failure("the coordinator and this client disagree on whether the experiment is private");
     if (!train.is_private) return {};
@@ -441,7 +438,6 @@ class Participant {
   ClientMemory memory_;
   std::atomic<std::uint32_t> last_round_{0};
   std::unique_ptr<Experiment> experiment_;
-  std::optional<RowBudget> budget_;
   std::optional<secagg::Secret> signing_key_;       ///< this and the next two: used only under secure aggregation
   std::optional<KeyChecker> key_checker_;           ///< with certificates
   std::map<ClientId, secagg::Bytes32> known_keys_;  ///< already checked

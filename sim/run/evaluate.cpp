@@ -60,7 +60,9 @@ void read_through_model(const SafeTensors& model, const std::string& name, const
     settings.label = given.label;
     settings.drop_columns = given.drop_columns;
     settings.categories = given.categories;
-    settings.header = given.header;
+    // Of protected rows nothing says whether there is a header, except names or what the run was told.
+    if (given.header != Header::automatic || settings.schema->columns.are_named || !settings.rows_are_protected)
+      settings.header = given.header;
     settings.offsets = given.offsets;
   }
   settings.normalize = given.normalize;

@@ -56,7 +56,8 @@ std::span<const std::string_view> summary_keys();
 struct RunSummary {
   std::uint32_t rounds = 0;  ///< finished in all sessions of the run
   bool interrupted = false;
-  std::string halted = {};  ///< why the run ended before its last round (a privacy budget); empty if it did not
+  std::string halted =
+      {};  ///< why the run ended before its last round (a privacy budget, stop-at, patience); empty if it did not
   Evaluation test = {};
   bool test_is_covered = false;  ///< RoundRecord::test_is_covered
   std::string folder = {};

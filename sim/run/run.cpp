@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -14,6 +15,8 @@
 #include "core/seconds_since.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
+#include "data/files/convert.hpp"
+#include "dp/ledger/row_budget.hpp"
 #include "sim/prepare/lot_noise.hpp"
 #include "sim/prepare/noise_rate.hpp"
 #include "sim/prepare/private_inputs.hpp"
@@ -22,6 +25,7 @@
 #include "sim/run/model_tests.hpp"
 #include "sim/run/run_folder.hpp"
 #include "sim/run/run_privacy.hpp"
+#include "sim/run/stop_rule.hpp"
 
 namespace fedstride {
 
@@ -75,8 +79,11 @@ class Session {
         trains_outside_(maker.trains_outside),
         drive_(setup, privacy, make_server(setup), maker, folder.path(), observer.stop, std::move(checkpoint)),
         tests_(setup, drive_.threads, *drive_.fleet),
+        stop_rule_(setup),
         summary_{.folder = folder.name()},
-        saved_(drive_.state.round) {}
+        saved_(drive_.state.round) {
+    summary_.halted = stop_rule_.read(folder.path() / "rounds.jsonl");
+  }
 
   ~Session() {
     if (observer_.ended) observer_.ended();
@@ -85,7 +92,7 @@ class Session {
 
   RunSummary carry_out() {
     if (observer_.started) observer_.started(setup_, summary_.folder, saved_, drive_.fleet->progress());
-    while (drive_.state.round < static_cast<std::uint32_t>(setup_.configuration.rounds)) {
+    while (drive_.state.round < static_cast<std::uint32_t>(setup_.configuration.rounds) && summary_.halted.empty()) {
       summary_.interrupted = (observer_.pause_after > 0 && drive_.state.round >= observer_.pause_after) ||
                              (observer_.stop != nullptr && observer_.stop->load());
       if (summary_.interrupted) break;
@@ -98,6 +105,7 @@ class Session {
       keep(record);
       if (observer_.round) observer_.round(record);
       if (has_failed(record)) break;
+      summary_.halted = stop_rule_.after(record);
     }
     if (saved_ != drive_.state.round) save();
     evaluate_the_end();
@@ -242,6 +250,7 @@ class Session {
   const bool trains_outside_;
   Drive drive_;
   ModelTests tests_;
+  StopRule stop_rule_;
   RunSummary summary_;
   std::uint32_t saved_;  // round of the checkpoint on disk
   std::chrono::steady_clock::time_point saved_at_ = std::chrono::steady_clock::now();
@@ -263,6 +272,24 @@ struct Start {
   RunPrivacy privacy;
 };
 
+// The records of what the run's rows were spent on; none if other parties bring the rows, and keep their own records.
+void keep_budgets(Start& start, const Setup& setup) {
+  const Configuration& configuration = setup.configuration;
+  if (!setup.privacy.on() || setup.clients.rows.row_count() == 0) return;
+  std::map<std::filesystem::path, std::vector<std::string>> rows;
+  if (configuration.data.empty() && !configuration.budget.empty()) rows[configuration.budget] = {setup.data.hash};
+  for (const auto& data : listed_paths(configuration.data)) {
+    if (data.empty()) continue;
+    const std::filesystem::path named = configuration.budget;
+    rows[named.empty() ? budget_beside(data) : named].push_back(rows_in(data));
+  }
+  std::vector<RowBudget> budgets;
+  for (const auto& [file, hashes] : rows) budgets.emplace_back(file, hashes, start.checkpoint.configuration);
+  const double delta = setup.privacy.example ? setup.privacy.example->delta : setup.privacy.client->delta;
+  const double most = configuration.max_epsilon;
+  start.privacy.keep_budgets(std::move(budgets), most > 0 ? std::optional(PrivacyLimit{most, delta}) : std::nullopt);
+}
+
 // Writes a run's initial state, once its configuration is on disk; from then on, the run can continue after being killed. The
 // checkpoint precedes the first reservation, so if a ledger has a reservation but there is no checkpoint, the checkpoint was
 // lost.
@@ -274,6 +301,8 @@ Start begin(Setup& setup, const RunFolder& folder) {
                       .model = setup.initial,
                       .server_state = make_server(setup).save(),
                       .ledger = start.privacy.mark()};
+  keep_budgets(start, setup);
+  if (const std::string why = start.privacy.beyond_at_first(); !why.empty()) throw usage_error("the run cannot begin: " + why);
   if (!setup.configuration.publishable && setup.clients.rows.row_count() > 0) folder.write_partition(setup);
   folder.start_results();
   folder.save(start.checkpoint);
@@ -304,7 +333,9 @@ Start from_checkpoint(Setup& setup, const RunFolder& folder, Checkpoint saved, c
     throw failure("cannot resume '" + name + "': its checkpoint has a model of another size");
   use_secrets(setup, key);
   const LedgerMark ledger = saved.ledger;
-  return {.checkpoint = std::move(saved), .privacy{setup, folder.path(), ledger, key}};
+  Start start{.checkpoint = std::move(saved), .privacy{setup, folder.path(), ledger, key}};
+  keep_budgets(start, setup);
+  return start;
 }
 
 // Carries out the run from `start`, after charging and releasing moments of the inputs and private components.
@@ -357,7 +388,7 @@ Configuration resumed(const std::string& name, const Settings& settings, bool ha
   Configuration configuration = resolve(settings);
   configuration.schema = std::move(schema);
   if (configure) configure(configuration);
-  if (const std::string_view part = configuration.code.unnamed(); !part.empty())
+  if (const std::string_view part = configuration.code.unnamed(is_private(configuration)); !part.empty())
     throw usage_error(
         "cannot resume '" + name + "': its " + std::string(part) +
         " function has no name and version, so it cannot be checked; set both with @fedstride.named before starting a run");

@@ -213,6 +213,7 @@ void RunPrivacy::enter_once() {
   }
   if (setup_.data.normalizes_privately) add_noisy(groups, Quantity::moments, setup_.configuration.normalize_noise, 0);
   if (groups.empty()) return;
+  if (const std::string why = charge(0, groups, true); !why.empty()) throw failure(why);
   ledger_->reserve(0, Hash().text(identity_).text("components").hex(), groups);
   ledger_->close(0, groups);
 }
@@ -287,15 +288,22 @@ std::vector<ClientId> RunPrivacy::charged_clients(std::uint32_t round) const {
   return setup_.privacy.client ? all_clients(clients) : setup_.rules.cohort->sample(setup_.rules.question(round, {}));
 }
 
-RunPrivacy::Permission RunPrivacy::reserve(std::uint32_t round, const std::string& model_hash, double clip) {
-  if (!ledger_) return {};
+RunPrivacy::Permission RunPrivacy::permitted(std::uint32_t round, double clip) {
   reserved_.clear();
   const SpendingTotals before = ledger_->book().before(round);
   Permission permission;
   if (setup_.privacy.client) permission.refusal = reserve_update(before, round, clip);
   if (setup_.privacy.example && permission.refusal.empty()) permission = reserve_lots(before, round, clip);
+  if (permission.refusal.empty() && evaluates(round))
+    add_noisy(reserved_, Quantity::evaluation, setup_.configuration.evaluate_noise, round - 1);
+  return permission;
+}
+
+RunPrivacy::Permission RunPrivacy::reserve(std::uint32_t round, const std::string& model_hash, double clip) {
+  if (!ledger_) return {};
+  Permission permission = permitted(round, clip);
+  if (permission.refusal.empty()) permission.refusal = charge(round, reserved_, true);
   if (!permission.refusal.empty()) return permission;
-  if (evaluates(round)) add_noisy(reserved_, Quantity::evaluation, setup_.configuration.evaluate_noise, round - 1);
   ledger_->reserve(round, Hash().text(identity_).text(model_hash).hex(), reserved_);
   return permission;
 }
@@ -349,36 +357,46 @@ RunPrivacy::Permission RunPrivacy::reserve_lots(const SpendingTotals& before, st
   return permission;
 }
 
-RowSpending RunPrivacy::after(std::uint32_t round, std::uint64_t releases) const {
-  RowSpending own;
-  if (!ledger_ || !own_) return own;
-  const SpendingTotals before = ledger_->book().before(round);
-  if (setup_.privacy.client) own.updates = after_update(before, round);
-  const PrivatePlan* plan = setup_.privacy.example ? setup_.training.privacy->plans[*own_].get() : nullptr;
-  if (plan == nullptr) return own;
-  const Planned planned = this->planned(*plan, round);
-  own.examples = before.examples(*own_);
-  merge(own.examples, plan->spending(planned.first, std::min(releases, planned.count), setup_.training.epochs));
-  own.examples = with_evaluation(std::move(own.examples), *setup_.privacy.example, round);
-  return own;
+void RunPrivacy::keep_budgets(std::vector<RowBudget> budgets, std::optional<PrivacyLimit> limit) {
+  budgets_ = std::move(budgets);
+  limit_ = limit;
 }
 
-std::string RunPrivacy::beyond(const PrivacyLimit& limit, const RowSpending& own, const RowSpending& others) const {
-  const auto complaint = [&](const LevelSetup& level, const char* name, Spending spending,
-                             const Spending& elsewhere) -> std::string {
-    merge(spending, elsewhere);
-    if (spending.empty()) return {};
-    if (const std::string why = unsound_by(level.accountant, spending); !why.empty())
-      return "its cost together with that of other runs on the same rows has no bound: " + why;
-    if (delta_by(level.accountant, spending, limit.epsilon).value <= limit.delta) return {};
-    return "it would bring this client's " +
-           std::string(elsewhere.empty() ? "ledger" : "rows, on which other runs were spent too,") + " to epsilon " +
-           number_text(epsilon_by(level.accountant, spending, limit.delta).value) + " at " + name + " level, delta " +
-           number_text(limit.delta) + "; its max-epsilon is " + number_text(limit.epsilon);
+std::string RunPrivacy::beyond_at_first() {
+  if (!ledger_ || !permitted(1, 0).refusal.empty()) return {};
+  return charge(1, reserved_, false);
+}
+
+std::string RunPrivacy::charge(std::uint32_t round, const LedgerGroups& groups, bool records) {
+  if (budgets_.empty() && !limit_) return {};
+  SpendingTotals totals = ledger_->book().before(round);
+  for (const LedgerGroup& group : groups) totals.add(group);
+  RowSpending own = row_spending(totals);
+  if (own_) own.examples = bounding({totals.examples(*own_)}, 1);
+  const auto beyond = [&](std::vector<RowSpending> runs) -> std::string {
+    const bool is_shared = !runs.empty();
+    runs.push_back(own);
+    for (const auto& [level, setup] :
+         {std::pair(Level::client, &setup_.privacy.client), {Level::example, &setup_.privacy.example}}) {
+      if (!*setup) continue;
+      const double epsilon = epsilon_together(runs, level, limit_->delta).epsilon;
+      if (epsilon <= limit_->epsilon) continue;
+      return "another round would bring these rows" + std::string(is_shared ? ", on which other runs were spent too," : "") +
+             " to epsilon " + epsilon_text(epsilon) + " at " + std::string(name_of(level)) + " level, delta " +
+             number_text(limit_->delta) + "; max-epsilon is " + number_text(limit_->epsilon);
+    }
+    return {};
   };
-  if (setup_.privacy.client)
-    if (std::string why = complaint(*setup_.privacy.client, "client", own.updates, others.updates); !why.empty()) return why;
-  return setup_.privacy.example ? complaint(*setup_.privacy.example, "example", own.examples, others.examples) : std::string();
+  std::string why = limit_ && budgets_.empty() ? beyond({}) : std::string();
+  for (RowBudget& budget : budgets_)
+    for (const auto& runs : budget.others())
+      if (limit_ && why.empty()) why = beyond(runs);
+  for (RowBudget& budget : budgets_)
+    if (records && why.empty())
+      budget.record(round, own);
+    else
+      budget.release();
+  return why;
 }
 
 void RunPrivacy::record(std::uint32_t round, const std::vector<ClientReport>& reports) {

@@ -59,12 +59,11 @@ class RunPrivacy {
   /// Reserves the round in the ledger and syncs it to disk, before anything is released. `clip` is the round's bound, if it
   /// adapts; 0: the first round's bound.
   Permission reserve(std::uint32_t round, const std::string& model_hash, double clip = 0);
-  /// For a client's own ledger, what its rows will have been spent on after this round: the round's update at client level; at
-  /// example level, `releases` noisy releases, the round's total, of which at most the planned number is counted.
-  RowSpending after(std::uint32_t round, std::uint64_t releases) const;
-  /// Returns why the client must not take part in a round after which it has spent `own`: that and what others have spent on the
-  /// same rows would exceed the limit at a level that the experiment protects. Empty if it may take part.
-  std::string beyond(const PrivacyLimit& limit, const RowSpending& own, const RowSpending& others) const;
+  /// From now on, reserve() and enter_once() also record what the rows were spent on, before anything is released, and refuse what
+  /// would bring them beyond the limit, together with other runs in these records.
+  void keep_budgets(std::vector<RowBudget> budgets, std::optional<PrivacyLimit> limit);
+  /// Why the limit does not pay for the first round; empty if it does.
+  std::string beyond_at_first();
   void record(std::uint32_t round, const std::vector<ClientReport>& reports);
   /// The ledger's contents for the last recorded round.
   const LedgerGroups& recorded() const { return recorded_; }
@@ -88,6 +87,11 @@ class RunPrivacy {
   };
   static constexpr std::size_t kNoClass = SIZE_MAX;
   std::vector<ClientId> charged_clients(std::uint32_t round) const;
+  /// Sets reserved_ to the round's releases, or returns a refusal.
+  Permission permitted(std::uint32_t round, double clip);
+  /// Why what the rows will have been spent on after these releases is beyond the limit. If it is not, and `records` is true,
+  /// records it.
+  std::string charge(std::uint32_t round, const LedgerGroups& groups, bool records);
   Classes classes(const SpendingTotals& before) const;
   /// A plan's numbers of releases before a round, in the round, and per step.
   struct Planned {
@@ -115,6 +119,8 @@ class RunPrivacy {
   std::optional<ClientId> own_;
   std::string identity_;
   std::optional<Ledger> ledger_;
+  std::vector<RowBudget> budgets_;
+  std::optional<PrivacyLimit> limit_;
   LedgerGroups reserved_, recorded_;
   std::unique_ptr<Participations> participations_;  ///< for a buffered run's ledger; null: clients are charged by round
 };

@@ -37,6 +37,7 @@ class RunRecords {
   struct Summary {
     Json json;
     bool is_as_written = true;  ///< its bytes are those that its contents have: no key twice
+    bool is_of_this_version = true;
     std::uint64_t rounds = 0;
     std::string model_hash;
     LedgerMark ledger;

@@ -45,8 +45,10 @@ const CodeNames::Piece* CodeNames::of(std::string_view part) const {
   return found == pieces.end() ? nullptr : &*found;
 }
 
-std::string_view CodeNames::unnamed() const {
-  const auto found = std::ranges::find(pieces, kUnnamed, &Piece::name);
+std::string_view CodeNames::unnamed(bool by_user) const {
+  const auto found = std::ranges::find_if(pieces, [&](const Piece& piece) {
+    return piece.name == kUnnamed || (by_user && piece.name.find(" source-") != std::string::npos);
+  });
   return found == pieces.end() ? std::string_view() : found->part;
 }
 

@@ -20,8 +20,9 @@ struct CodeNames {
   std::string text() const;
   /// Returns the code for a part; null if there is none.
   const Piece* of(std::string_view part) const;
-  /// Returns the first part whose code has no name; empty if all code is named.
-  std::string_view unnamed() const;
+  /// Returns the first part whose code has no name; empty if all code is named. `by_user`: a name by its source is none, since the
+  /// source does not show all that the code computes, and a repeated round has the same noise.
+  std::string_view unnamed(bool by_user = false) const;
 };
 
 }  // namespace fedstride

@@ -28,6 +28,7 @@
 #include "server/server_optimizer.hpp"
 #include "sim/settings/code_names.hpp"
 #include "sim/settings/privacy_settings.hpp"
+#include "sim/settings/stop_at.hpp"
 #include "sim/time/availability.hpp"
 #include "sim/time/devices.hpp"
 #include "sim/time/mode.hpp"
@@ -128,10 +129,14 @@ struct Configuration : ReadSettings {
   Randomness randomness = Randomness::seeded;
   bool publishable = false;
   int rounds = 20;
+  StopAt stop_at;
+  int patience = 0;
   EvaluateRule evaluate = EvaluateRule::plain;
   double evaluate_noise = 0;
   double evaluate_loss_bound = 5;
   double normalize_noise = 0;
+  std::string budget;
+  double max_epsilon = 0;
   int evaluate_every = 1;
   int evaluate_rows = 0;
   bool metrics = false;

@@ -6,6 +6,7 @@
 #include "client/objectives/plain.hpp"
 #include "client/objectives/scaffold.hpp"
 #include "core/text.hpp"
+#include "data/datasets.hpp"
 #include "data/skew/no_skew.hpp"
 #include "nn/tensor_line.hpp"
 #include "partitions/natural.hpp"
@@ -52,6 +53,11 @@ bool has_curve(C c) { return has_lot_curve(c) || has_cohort_curve(c); }
 bool has_count(C c) { return c.clients > 0; }
 std::size_t clients(C c) { return static_cast<std::size_t>(c.clients); }
 bool has_size(C c) { return Cohort(c.cohort)->size_setting() != nullptr; }
+// True if what decides the end of a run, on validation rows or on test rows, is public or released with noise.
+bool ends_by_released(C c, bool on_validation_rows) {
+  return !is_private(c) ||
+         (!on_validation_rows && (is_evaluated_privately(c) || is<OwnRows>(c.partition) || names_public_test(c.dataset, c)));
+}
 bool is_elsewhere(C c) { return is<OwnRows>(c.partition) || is<OutsideRows>(c.partition); }
 
 const Fact kFacts[] = {
@@ -232,6 +238,21 @@ const Rule kCommonRules[] = {
      "; under {dp} its product with {local-epochs} must be at most 2000000000"},
     {"randomness", [](C c) { return c.randomness == Randomness::secret && !is_private(c); },
      "; with {dp} there is no noise, and nothing is drawn in secret", "dp randomness"},
+    {"stop-at", [](C c) { return c.stop_at.part == "validation" && c.validation_fraction == 0; },
+     "; there are no validation rows: set --validation-fraction"},
+    {"stop-at", [](C c) { return c.stop_at.is_set() && !ends_by_released(c, c.stop_at.part == "validation"); },
+     "; under {dp} a run may end only by what is released: test rows with --public-test or --evaluate private", "dp"},
+    {"patience", [](C c) { return c.patience > 0 && !ends_by_released(c, c.validation_fraction > 0); },
+     "; under {dp} a run may end only by what is released: test rows with --public-test or --evaluate private, without "
+     "{validation-"
+     "fraction}",
+     "dp"},
+    {"budget", [](C c) { return !c.budget.empty() && !is_private(c); }, "; with {dp} nothing is spent", "dp"},
+    {"budget", [](C c) { return !c.budget.empty() && is_elsewhere(c); },
+     "; {partition} leaves the rows with the clients, each of whom keeps its own record: fedstride join --budget", "partition"},
+    {"max-epsilon", [](C c) { return c.max_epsilon > 0 && !is_private(c); }, "; with {dp} epsilon is unbounded", "dp"},
+    {"max-epsilon", [](C c) { return c.max_epsilon > 0 && is_elsewhere(c); },
+     "; {partition} leaves the rows with the clients, each of whom has its own limit: fedstride join --max-epsilon", "partition"},
     {"publishable", [](C c) { return c.publishable && !is_private(c); },
      " with {dp}; only what a privacy guarantee covers may be published: set --dp"},
     {"publishable", [](C c) { return c.publishable && c.randomness == Randomness::seeded; },

@@ -14,7 +14,6 @@
 #include "core/secret_key.hpp"
 #include "core/text.hpp"
 #include "data/datasets.hpp"
-#include "data/official.hpp"
 #include "dp/accountants/accountants.hpp"
 #include "dp/accountants/rdp_orders.hpp"
 #include "sim/prepare/setup.hpp"

@@ -7,7 +7,6 @@
 #include "core/secret_key.hpp"
 #include "core/text.hpp"
 #include "data/datasets.hpp"
-#include "data/official.hpp"
 #include "partitions/own_rows.hpp"
 #include "server/cohorts.hpp"
 #include "sim/settings/document.hpp"

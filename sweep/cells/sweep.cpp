@@ -41,6 +41,7 @@ struct CellWork {
   int threads = 1;              ///< per cell
   const std::atomic<bool>* stop = nullptr;
   FleetMaker fleet = {in_process_fleet};
+  RunOwn run_own = {};
   std::uint32_t pause_after = 0;  ///< SweepOptions::pause_after
 };
 
@@ -71,26 +72,36 @@ CellOutcome failed(const fs::path& folder, const std::string& error) {
   return {CellOutcome::Kind::failed, error};
 }
 
-RunSummary run_or_resume(const Cell& cell, bool fresh, const fs::path& folder, const CellWork& work,
-                         const RunObserver& observer) {
+// The settings with which a cell's run begins or, if it is not fresh, goes on.
+Settings settings_of(const Cell& cell, bool fresh, const fs::path& folder, const CellWork& work) {
+  Settings settings{{"threads", of_command_line(std::to_string(work.threads))}};
   if (!fresh) {
-    Settings settings{{"threads", of_command_line(std::to_string(work.threads))}};
     for (const char* place : {"data", "data-dir"})
       if (const auto data = cell.settings.find(place); data != cell.settings.end()) settings[place] = data->second;
-    return resume(folder.string(), settings, observer, work.fleet);
+    return settings;
   }
-  Settings settings = cell.settings;
-  settings["threads"] = of_command_line(std::to_string(work.threads));
+  settings.insert(cell.settings.begin(), cell.settings.end());
   settings["out"] = of_command_line(folder.string());
   settings.erase("quiet");
   settings.try_emplace("accept-failures", Setting{std::string("all")});  // a cell that diverges is a result
-  std::error_code ignored;
-  fs::remove(folder / "error.txt", ignored);
-  return run(resolve(settings), settings, observer, work.fleet);
+  return settings;
+}
+
+RunSummary run_or_resume(const Cell& cell, bool fresh, const fs::path& folder, const CellWork& work,
+                         const RunObserver& observer) {
+  const Settings settings = settings_of(cell, fresh, folder, work);
+  return fresh ? run(resolve(settings), settings, observer, work.fleet) : resume(folder.string(), settings, observer, work.fleet);
 }
 
 CellOutcome carry_out_run(const Cell& cell, bool fresh, const fs::path& folder, const CellWork& work,
                           const std::function<void(const RoundRecord&, std::uint32_t)>& round) {
+  std::error_code ignored;
+  if (fresh) fs::remove(folder / "error.txt", ignored);
+  if (work.run_own && !setting_text(cell.settings, "code").empty()) {
+    if (work.pause_after > 0) throw usage_error("a run with your own code cannot pause; use a sweep");
+    const bool is_done = work.run_own(fresh ? settings_of(cell, fresh, folder, work) : Settings(), folder.string());
+    return {is_done ? CellOutcome::Kind::finished : CellOutcome::Kind::interrupted};
+  }
   std::uint32_t rounds = 0;
   RunObserver observer;
   observer.stop = work.stop;
@@ -160,6 +171,7 @@ class Sweep {
               .program = options.program,
               .stop = observer.stop,
               .fleet = options.fleet,
+              .run_own = options.run_own,
               .pause_after = options.pause_after},
         observer_(observer),
         inputs_(inputs),

@@ -14,6 +14,10 @@
 
 namespace fedstride {
 
+/// Carries out a run with the user's own code, which the calling process has: a new one with these settings in this folder or, without
+/// settings, one to resume there. Returns false if it was stopped. Throws Error.
+using RunOwn = std::function<bool(const Settings& settings, const std::string& folder)>;
+
 struct SweepOptions {
   std::string out = {};   ///< folder; empty: sweeps/NAME
   int jobs = 1;           ///< cells at a time; each uses threads / jobs threads
@@ -24,6 +28,7 @@ struct SweepOptions {
   InputHashes inputs = {};                ///< as filled in by expand()
   std::vector<std::size_t> order = {};    ///< indices of the cells to work on, in this order; empty: the shard's cells
   FleetMaker fleet = {in_process_fleet};  ///< for cells that are runs; with any other fleet, jobs must be 1
+  RunOwn run_own = {};                    ///< for cells with the setting `code`; empty: they fail
   std::uint32_t pause_after = 0;          ///< runs stop after this round and then count as finished; 0: never
 };
 

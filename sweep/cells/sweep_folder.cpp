@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <fstream>
-#include <thread>
 
 #include "core/build_info.hpp"
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/json.hpp"
+#include "core/processors.hpp"
 #include "core/secret_key.hpp"
 #include "core/text.hpp"
 #include "sweep/cells/cell_state.hpp"
@@ -32,7 +32,7 @@ std::string processor_name() {
 std::map<std::string, std::string> machine_description() {
   const BuildInfo build = build_info();
   std::map<std::string, std::string> machine{{"processor", processor_name()},
-                                             {"processors", std::to_string(std::thread::hardware_concurrency())},
+                                             {"processors", std::to_string(usable_processors())},
                                              {"version", build.version},
                                              {"commit", build.commit},
                                              {"compiler", build.compiler},

@@ -161,14 +161,8 @@ std::vector<std::uint32_t> accounted_rounds(std::uint32_t rounds) {
 
 std::map<std::uint32_t, Numbers> account(const fs::path& run, const LedgerMark& mark, std::uint32_t rounds, bool secret) {
   if (auto kept = read_kept(run / "accounting.json", mark, rounds)) return *kept;
-  std::error_code error;
-  std::string key;
-  if (secret) {
-    constexpr std::uint64_t kSize = 32;
-    if (!fs::exists(run / "secret.key", error)) return {};
-    key = read_file(run / "secret.key", kSize);
-    if (key.size() != kSize) throw failure("the key '" + (run / "secret.key").string() + "' must be 32 bytes");
-  }
+  const std::string key = secret ? ledger_key(run) : std::string();
+  if (secret && key.empty()) return {};
   Accounts accounts = compute(run / "ledger.jsonl", mark, key, rounds);
   keep(run / "accounting.json", mark, rounds, accounts);
   return accounts;

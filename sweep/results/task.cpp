@@ -6,8 +6,10 @@
 #include "core/client_report.hpp"
 #include "core/error.hpp"
 #include "core/files.hpp"
+#include "core/hash.hpp"
 #include "data/datasets.hpp"
 #include "data/official.hpp"
+#include "dp/ledger/statement.hpp"
 #include "sweep/cells/cell_state.hpp"
 #include "sweep/results/accounting.hpp"
 
@@ -167,7 +169,10 @@ Json json_of(const Experiment& experiment) {
 Texts resolved_settings(const Cell& cell) {
   Texts texts;
   try {
-    for (const auto& [key, setting] : parse_settings(write_settings(resolve_unchecked(cell.settings), {}), "settings"))
+    Configuration configuration = resolve_unchecked(cell.settings);
+    if (is_there(configuration.init))  // equal weights in other places are no other setting
+      configuration.init = "sha256-" + file_sha256(configuration.init).substr(0, 16);
+    for (const auto& [key, setting] : parse_settings(write_settings(configuration, {}), "settings"))
       if (std::ranges::find(kExecutionKeys, key) == std::end(kExecutionKeys)) texts[key] = value_text(setting.value);
   } catch (const Error&) {  // settings from another version
     texts.clear();
@@ -228,6 +233,20 @@ Json accounts_of(const fs::path& run) {
   return accounts;
 }
 
+// The statements on the model of a finished run, from its ledger; empty without the key of the ledger's chain.
+Json statements_of(const fs::path& run) {
+  Json statements = Json::array();
+  if (!is_there(run / "summary.json") || !is_there(run / "ledger.jsonl")) return statements;
+  const std::string key = ledger_key(run);
+  if (key.empty() && parse_json(read_file(run / "summary.json", kMaxSummaryBytes)).value("randomness", Json()) == Json("secret"))
+    return statements;
+  const LedgerBook book = read_ledger(run / "ledger.jsonl", {}, key).book;
+  for (const PrivacyStatement& one : model_statements(book))
+    statements.push_back(
+        {{"level", name_of(one.level)}, {"plain", plain_text(one, book.header().source)}, {"assumptions", one.assumptions}});
+  return statements;
+}
+
 Json json_of(const Folder& folder, const Cell& cell, bool is_resolved) {
   const fs::path path = folder.of(cell);
   Json point = Json::object();
@@ -243,6 +262,7 @@ Json json_of(const Folder& folder, const Cell& cell, bool is_resolved) {
     json["settings"] = settings;
     json["defaults"] = defaults_of_parts(settings);
   }
+  json["statements"] = Json::array();
   try {
     if (!folder.is_run) {
       const CellState state = cell_state(folder.path, folder.experiment, cell, folder.inputs);
@@ -251,6 +271,7 @@ Json json_of(const Folder& folder, const Cell& cell, bool is_resolved) {
         throw failure("'" + path.string() + "' is damaged: " + state.why + "; remove it to run the cell again");
     }
     if (is_training) json["accounts"] = accounts_of(path);
+    if (is_training && is_resolved) json["statements"] = statements_of(path);
   } catch (const std::exception& error) {
     const std::string_view text = error.what();
     json["error"] = text.substr(0, text.find('\n'));

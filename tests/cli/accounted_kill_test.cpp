@@ -33,7 +33,7 @@ TEST_CASE("an accounted sweep that is killed makes the number of runs that was d
   const TemporaryFolder folder;
   write_table(folder / "data", 300);
   std::ofstream(folder / "choice.toml") << "data = '" << (folder / "data")
-                                        << "'\nclasses = 3\nmean = '0.67'\ndeviation = '1.2'\npublic-test = true\n"
+                                        << "'\nclasses = 3\nheader = 'no'\nmean = '0.67'\ndeviation = '1.2'\npublic-test = true\n"
                                            "model = 'logistic'\nclients = 3\nrounds = 40\noptimizer = 'sgd'\n"
                                            "dp = 'client'\nnoise-multiplier = 5\nclip = 0.5\nrandomness = 'secret'\n"
                                            "[sweep]\nlearning-rate = [0.02, 0.1]\n";

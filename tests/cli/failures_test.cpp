@@ -56,8 +56,9 @@ TEST_CASE("so does a federation of processes, of which none is left") {
 TEST_CASE("launch has the model of run, with noise too, as both draw it from the seed") {
   const TemporaryFolder folder;
   write_table(folder / "data");
-  Words words = federation(folder, {"--dp", "client", "--clip", "0.5", "--noise-multiplier", "1", "--classes", "3", "--mean",
-                                    "0.67", "--deviation", "1.2", "--public-test", "--quiet", "--out", folder / "run"});
+  Words words =
+      federation(folder, {"--dp", "client", "--clip", "0.5", "--noise-multiplier", "1", "--classes", "3", "--header", "no",
+                          "--mean", "0.67", "--deviation", "1.2", "--public-test", "--quiet", "--out", folder / "run"});
   std::vector<Json> hashes;
   for (const char* command : {"run", "launch"}) {
     words.front() = command;

@@ -165,7 +165,7 @@ TEST_CASE("words of the field as flags, values, keys of files and other spelling
            {"--sample-ratio", "--cohort poisson --cohort-rate"},
            {"--local-updates", "'--local-steps'"},
            {"--drop-rate", "--deadline"},
-           {"--patience", "--rounds"},
+           {"--early-stopping", "'--patience'"},
            {"--loss", "--targets values"},
            {"--dropout", "--model"},
            {"-r", "'--rounds'"},

@@ -200,7 +200,7 @@ TEST_CASE("all that the program keeps in its folders is known, so that no output
   CHECK(run_copy(words).code == 0);
   words = federation(folder, {"--out", folder / "private"});
   words.insert(words.end(), level.begin(), level.end());
-  words.insert(words.end(), {"--classes", "3", "--mean", "0.67", "--deviation", "1.2", "--public-test"});
+  words.insert(words.end(), {"--classes", "3", "--header", "no", "--mean", "0.67", "--deviation", "1.2", "--public-test"});
   const Outcome secret = run_copy(words);
   CHECK_MESSAGE(secret.code == 0, secret.err);
   const Outcome timed = run_copy(federation(folder, {"--out", folder / "timed", "--devices", "exponential", "--mode", "fedbuff",

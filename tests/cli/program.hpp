@@ -64,7 +64,8 @@ inline Words federation(const TemporaryFolder& folder, const Words& more) {
   if (!has("--config") && !has("--method")) arguments.insert(arguments.end(), {"--optimizer", "adadp"});
   // Under dp nothing is read off the rows: what the table is must be named.
   if ((has("--dp") || has("dp-sgd") || has("dp-fedavg")) && !has("--dataset") && !has("--classes"))
-    arguments.insert(arguments.end(), {"--classes", "3", "--mean", "0.67", "--deviation", "1.2", "--public-test"});
+    arguments.insert(arguments.end(),
+                     {"--classes", "3", "--mean", "0.67", "--deviation", "1.2", "--public-test", "--header", "no"});
   return with_flags(std::move(arguments), more);
 }
 

@@ -18,17 +18,18 @@ constexpr double kBusy = 2;  // allowed a machine that does other things as well
 
 /// The program gets SIGTERM while it is at work, and must end soon: by itself with 130, or by the signal if it had nothing to
 /// finish.
-void check_stops(const std::string& what, const Words& words, std::chrono::milliseconds after = std::chrono::milliseconds(700)) {
+void check_stops(const std::string& what, const Words& words, std::chrono::milliseconds after = std::chrono::milliseconds(700),
+                 int signal = SIGTERM) {
   CAPTURE(what);
   const TemporaryFolder output;
   const Process process(words, output);
   std::this_thread::sleep_for(after);
   const auto start = Clock::now();
-  process.signal(SIGTERM);
+  process.signal(signal);
   const int code = process.wait();
   INFO("standard error: ", process.err());
   CHECK(seconds_from(start) < kMaxSeconds + kBusy);
-  CHECK((code == 130 || code == -SIGTERM));
+  CHECK((code == 130 || code == -signal));
 }
 
 // Clients of many sizes, for each of which the noise is calibrated: a second before the first round, and more.
@@ -45,6 +46,13 @@ TEST_CASE("SIGTERM ends a run while it trains, and while it prepares") {
   // One round, one client: nothing but steps for hours.
   check_stops("training", federation(folder, {"--model", "dense 64 | relu | dense 64 | relu | dense classes", "--local-epochs",
                                               "1000000", "--clients", "1", "--quiet"}));
+  // A scheduler's warning before a preemption.
+  Words warned = federation(folder, {"--rounds", "1000000", "--quiet", "--out", folder / "warned"});
+  check_stops("preempted", warned, std::chrono::milliseconds(700), SIGUSR1);
+  const std::string left = fedstride::read_file(folder / "warned/rounds.jsonl");
+  CHECK(std::ranges::count(left, '\n') > 0);
+  CHECK(run_program({"run", "--resume", folder / "warned", "--rounds", "1000000", "--stop-at", "test loss <= 1000", "--quiet"})
+            .code == 0);
   check_stops("calibrating", long_preparation(folder), std::chrono::milliseconds(400));
 }
 

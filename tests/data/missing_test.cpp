@@ -131,6 +131,7 @@ TEST_CASE("a NaN in an array is a missing value; an infinite one is refused what
 TEST_CASE("where rows are protected a missing value becomes what settings and its own row say, and no number of them is noted") {
   ReadSettings read = with(Missing::automatic);
   read.rows_are_protected = true;
+  read.header = Header::yes;
   read.classes = 2;
   read.range = "0,100";
   const DataPair pair = loaded(kTable, read);

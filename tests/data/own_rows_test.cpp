@@ -122,6 +122,7 @@ TEST_CASE("gaps of a client's rows become what the schema says, unless rows are 
   };
   CHECK(fitted(read) == std::vector<float>{1, -7, 7, 8, 5, 9});
   read.rows_are_protected = true;
+  read.header = Header::no;
   read.classes = 2;
   CHECK(fitted(read) == std::vector<float>{1, 2, 1, 8, 5, 9});
 }

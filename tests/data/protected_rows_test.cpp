@@ -24,9 +24,15 @@ ReadSettings named(int classes = 3, const std::string& range = "0,10") {
   return settings;
 }
 
-DataPair loaded(const std::string& table, const ReadSettings& settings) {
+DataPair read_as_told(const std::string& table, const ReadSettings& settings) {
   const TemporaryFolder folder;
   return load_dataset("file", own(write(folder / "t.csv", table), settings));
+}
+
+/// A table without a header, unless the settings say otherwise.
+DataPair loaded(const std::string& table, ReadSettings settings) {
+  if (settings.header == Header::automatic) settings.header = Header::no;
+  return read_as_told(table, settings);
 }
 
 const std::string kTable = "1,2,0\n3,4,1\n5,6,2\n7,8,0\n9,1,1\n2,3,2\n4,5,0\n6,7,1\n";
@@ -38,6 +44,7 @@ bool has_fact(const DataPair& pair, const std::string& fact) { return std::range
 TEST_CASE("constants are named by column, all of them or none") {
   const std::string table = "age,city,chol,sick\n30,Rome,200,0\n40,Oslo,900,1\n50,Rome,-7,0\n60,Oslo,250,1\n";
   ReadSettings settings = protect();
+  settings.header = Header::yes;
   CHECK_USAGE_ERROR(loaded(table, settings), "--classes N --range age=LOW..HIGH,city=LOW..HIGH,chol=LOW..HIGH");
   settings.categories = "city=Rome,Oslo";
   settings.classes = 2;
@@ -84,6 +91,21 @@ TEST_CASE("what only rows tell must be named, in one line that says how") {
   CHECK(contains(plain.facts.back(), "(of the training rows)"));
 }
 
+TEST_CASE("whether there is a header is asked, whatever the first line is, unless a flag names a column in it") {
+  const std::string names = "age,chol,sick\n";
+  for (const std::string& first : {names, std::string(), std::string("x,2,0\n"), std::string("0,1,2\n")}) {
+    ReadSettings settings = named();
+    CHECK_USAGE_ERROR(read_as_told(first + kTable, settings), "line 1", "first line is a header", "--header yes", "--header no");
+  }
+  for (const std::string& range : {"age=0..10,chol=0..20", "chol=0..20,age=0..10"}) {
+    ReadSettings settings = named(3, range);
+    CHECK(read_as_told(names + kTable, settings).train.mean == std::vector<float>{5, 10});
+  }
+  ReadSettings settings = named();
+  settings.label = "sick";
+  CHECK(read_as_told(names + kTable, settings).train.shape.channels == 2);
+}
+
 TEST_CASE("constants come from where the facts say, and from no row") {
   DataPair pair = loaded(kTable, named());
   CHECK(pair.train.classes == 3);
@@ -110,6 +132,7 @@ TEST_CASE("constants come from where the facts say, and from no row") {
 TEST_CASE("public rows tell what the protected ones must not") {
   const TemporaryFolder folder;
   ReadSettings settings = protect();
+  settings.header = Header::no;
   settings.public_data = write(folder / "public.csv", "0,0,0\n10,20,1\n0,0,2\n10,20,3\n").string();
   const DataPair pair = load_dataset("file", own(write(folder / "t.csv", kTable), settings));
   CHECK(pair.train.classes == 4);

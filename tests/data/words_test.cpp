@@ -23,6 +23,7 @@ ReadSettings named(const std::string& categories, bool rows_are_protected = fals
   read.categories = categories;
   read.rows_are_protected = rows_are_protected;
   if (rows_are_protected) {
+    read.header = Header::yes;
     read.classes = 2;
     read.range = "0,50";
   }

@@ -153,11 +153,28 @@ def test_keys_that_were_asked_for_name_the_lines_and_others_only_where_they_must
 
 def test_captions_say_how_many_seeds_which_interval_and_what_was_chosen_on_what():
     caption = figure(made(), "accuracy-by-key").caption
-    assert names(caption, "3", "95 %", "learning-rate", "accuracy", "test", "as in the paper, which names no validation set")
+    assert names(caption, "3", "95 %", "learning-rate", "test accuracy", "logit") and not names(figure(made(), "loss-by-round").caption, "logit")
     assert not names(figure(made(seeds=1), "accuracy-by-round").caption, "95 %")
     assert names(figure(made(private=True), "accuracy-by-epsilon").caption, "delta", "1e-05", "seed")
     secret = made(private=True, change=lambda one: one.texts.update(randomness="secret"))
     assert not names(figure(secret, "accuracy-by-epsilon").caption, "secret seed")
+
+
+def test_a_figure_of_one_of_several_variants_names_it_and_one_of_all_does_not():
+    one = small(private=True)
+    assert figure(one, "step-sizes").caption.startswith("Shows only adadp. ")  # the rates of sgd never change
+    sgd = figure(one, "accuracy-by-round", where={"optimizer": "sgd", "random-fraction": "1"}).caption
+    assert sgd.startswith("Shows only random-fraction 1, sgd, learning-rate 0.01. ")
+    assert figure(one, "partition", where={"random-fraction": "0"}).caption.startswith("Shows only random-fraction 0. ")
+    for kind in ("accuracy-by-round", "accuracy-by-rate", "partition", "epsilon-by-round"):  # the last draws equal spending once
+        assert "Shows only" not in figure(one, kind).caption
+
+
+def test_captions_have_at_most_three_lines():
+    one = made(private=True, seeds=2, clients=20, rates=(0.001, 0.002, 0.004, 0.008, 0.01, 0.02, 0.04, 0.08), rounds=2)
+    one.summary["low"], one.summary["high"] = -3.0, 4.0  # which reach the edges of every axis
+    found = figures.figures_of(one) + [figure(one, "accuracy-by-epsilon", where={"optimizer": "sgd", "random-fraction": "1"})]
+    assert len(found) == 10 and max(len(each.caption) for each in found) <= 330, [each.caption for each in found if len(each.caption) > 330]
 
 
 # Two shares; adadp and three rates of sgd, of which one is best; four rounds; two clients.

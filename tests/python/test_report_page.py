@@ -132,17 +132,22 @@ def test_no_color_of_a_page_is_fixed_but_in_the_two_lists_of_variables(page_of):
     assert len(ids) == len(set(ids)) > 8
 
 
-def test_results_come_first_and_settings_last_defaults_and_long_lists_folded_away(page_of):
-    one = small()
+def test_the_question_table_figures_and_claims_come_first_and_everything_else_is_folded_after_them(page_of):
+    one = small(expectations=[claim(quantity("no_such"), "above", 1, claim="c")], private=True)
     one.told["cells"] = [{"configuration": "a", "settings": {"rounds": "3", "dataset": "synthetic"}, "defaults": {}}]
     one.defaults = {"dataset": "synthetic"}
     text, before = page_of(one), 0
     for part in ("<title>A made sweep</title>", "<h1>A made sweep</h1>", "Source: nobody, nowhere", "Claim: ADADP keeps",
-                 '<p class="winner">', "<table>", "<figure>", "<h2>Configurations</h2>", NOTE + "Best and second best",
-                 "<h2>Settings</h2>", "<span>random-fraction</span> 0, 1", "<span>rounds</span> 3", "<details>",
-                 "<span>dataset</span> synthetic", "</details>", "<summary>Commands that reproduce each cell</summary>"):
+                 '<p class="winner">', "<h3>Test accuracy</h3>", "<table>", "<figure>", "<h2>Expectations</h2>", NOTE + "No epsilon",
+                 "<summary>How to read the tables</summary>", "<summary>Other metrics</summary>", "<h3>Test loss</h3>",
+                 "<summary>Configurations</summary>", NOTE + "Best and second best", "<summary>Varied settings</summary>",
+                 "<span>random-fraction</span> 0, 1", "<span>rounds</span> 3", "<summary>Defaults</summary>",
+                 "<span>dataset</span> synthetic", "<summary>Commands that reproduce each cell</summary>"):
         assert part in text[before:], part
         before = text.index(part, before)
+    shown = re.sub("<details>.*?</details>", "", text, flags=re.DOTALL)
+    assert re.findall("<h[123]>(.*?)</h", shown)[:3] == ["A made sweep", "Results", "Test accuracy"] and shown.count("<table>") == 2
+    assert has_line(shown, "epsilon", "published seed") and "dataset" not in shown and "fedstride run" not in shown
     assert "details:not([open]) { display: none; }" in text  # in print
 
 
@@ -158,7 +163,7 @@ def test_expectations_stand_there_with_what_became_of_them_and_why_one_fails(pag
 
 def test_the_table_has_every_configuration_and_marks_the_best_and_the_second_best(page_of):
     text = page_of(without_figures(small()))
-    table = text[text.index("<h2>Configurations"):]
+    table = text[text.index("<summary>Configurations"):]
     rows = re.findall("<tr>.*?</tr>", table)[1:9]
     assert len(rows) == 8 and sum("n best" in row for row in rows) == 2 and sum("n second" in row for row in rows) == 2
     # Means of two seeds: 12.706 times their deviation / sqrt 2 is half the interval, shown with two digits at the median.
@@ -171,7 +176,7 @@ def test_the_table_has_every_configuration_and_marks_the_best_and_the_second_bes
 def test_hundreds_of_configurations_are_folded_and_cut_and_every_cell_is_in_the_csv(page_of):
     cells = [cell({"name": f"method {number}"}, {"test_accuracy": 0.001 * number}) for number in range(600)]
     text = page_of(sweep(cells, axes=[axis("name")], figures=[request("lines", y="none")]))
-    assert "<summary>All configurations</summary>" in text and has_line(text, "500", "600", "summary.csv")
+    assert "<summary>Configurations</summary>" in text and has_line(text, "500", "600", "summary.csv")
     assert has_line(text, "500", "600", "cells.csv") and "method 499<" in text and "method 500<" not in text
     assert "<span>name</span> method 0, method 1" in text and "and 588 more" in text
 
@@ -179,8 +184,8 @@ def test_hundreds_of_configurations_are_folded_and_cut_and_every_cell_is_in_the_
 def test_of_private_runs_the_page_says_whose_epsilon_it_is_and_what_it_leaves_out(page_of):
     text = page_of(without_figures(small(private=True)))
     assert has_line(text, "epsilon", "published seed")
-    text = page_of(without_figures(small(private=True, change=lambda one: one.texts.update(randomness="secret", privacy_example="every row"))))
-    assert has_line(text, "epsilon", "private") and not has_line(text, "published seed") and has_line(text, "Privacy", "every row")
+    text = page_of(without_figures(small(private=True, change=lambda one: (one.texts.update(randomness="secret"), one.statements.append(("every row", ("no seed is known",)))))))
+    assert has_line(text, "epsilon", "private") and not has_line(text, "published seed") and has_line(text, "Privacy", "every row") and has_line(text, "no seed is known")
 
 
 def test_a_page_says_what_looking_at_all_private_runs_of_it_costs(page_of):
@@ -263,7 +268,7 @@ def test_a_page_of_one_run_and_one_of_runs_joined(page_of):
     joined = sweep(cells, axes=[axis("run", "a", "b")], figures=[request("lines", y="none")])
     joined.told["cells"] = [{"configuration": "", "settings": {"rate": rate, "same": "1"}, "defaults": {}} for rate in ("1", "")]
     text = page_of(joined)
-    table = text[text.index("<h2>Settings that differ"):].split("</table>")[0]
+    table = text[text.index("<summary>Settings that differ"):].split("</table>")[0]
     assert "<tr><th>run</th><th>rate</th></tr>" in table and "<tr><td>b</td><td></td></tr>" in table
 
 
@@ -272,7 +277,7 @@ def test_no_text_of_an_experiment_file_gets_into_the_page_as_anything_but_text(p
     one = small(**dict.fromkeys(("title", "source", "claim", "note"), hostile), tuning={**TUNING, "why": hostile}, private=True,
                 expectations=[claim(quantity("no_such"), "above", 1, claim=hostile)],
                 change=lambda one: (one.point.update(optimizer=one.point["optimizer"] + hostile), setattr(one, "command", hostile),
-                                    one.texts.update(privacy_example=hostile), one.numbers.update({hostile: 1.0})))
+                                    one.statements.append((hostile, (hostile,))), one.numbers.update({hostile: 1.0})))
     one.cells[0].status, one.cells[0].error, one.machine = "failed", hostile, {hostile: hostile}
     one.experiment["figures"] = [request("accuracy-by-rate", title=hostile)]
     one.folder = tmp_path
@@ -342,9 +347,52 @@ def test_who_won_is_said_with_intervals_over_all_conditions_first_then_in_each()
     overview, first, second = result_sentences(contest(5))
     assert names(overview, "adadp", "sgd", "test accuracy", "1", "2")
     # 0.83 against 0.736; the lead falls by 0.002 a seed.
-    assert names(first, "random-fraction 0", "adadp", "0.830", "95 %", "0.810 to 0.850", "5 seeds", "0.0940 above sgd",
+    assert names(first, "random-fraction 0", "adadp", "0.830", "95 %", "0.809 to 0.849", "5 seeds", "0.0940 above sgd",
                  "0.0901 to 0.0979", "p < 0.001")
     assert names(second, "random-fraction 1", "sgd") and not names(first, "not")
+
+
+def test_an_interval_of_a_share_is_shown_by_its_ends_where_the_mean_and_half_its_width_would_leave_0_to_1(page_of):
+    def change(one):
+        one.numbers["test_accuracy"] = dict(sgd=(0.93, 0.95), adadp=(0.9, 0.91))[one.point["optimizer"]][int(one.point["seed"]) - 1]
+
+    one = without_figures(contest(2, change=change))
+    grid, (row, *_) = result_grids(one)[0], [row for row in one.summary.itertuples() if row.metric == "test_accuracy" and "sgd" in row.configuration]
+    within, beyond = grid.cells[0]
+    assert (within.half, within.ends) == ("0.07", "") and (beyond.mean, beyond.half, beyond.ends) == ("0.94", "", "0.62 to 0.99")
+    assert (text.number_text(row.low), text.number_text(row.high)) == tuple(re.findall("95 %: (.*) to (.*);", beyond.detail)[0])  # summary.csv
+    assert row.high < 1 and names(grid.note, "ends in parentheses", "logit")
+    page = page_of(one)
+    assert page.count("0.94 (0.62 to 0.99)") == 4 and "0.91 ± 0.07" in page  # of results and of configurations
+    assert r"$0.94$ & ${} \; (0.62\mathrm{~to~}0.99)$" in latex_tables([one])
+    assert names(result_sentences(one)[1], "sgd has 0.94 (95 % interval 0.62 to 0.99, 2 seeds)")
+
+
+def test_a_share_of_rejected_steps_that_is_always_0_has_no_column(page_of):
+    def columns(*shares):
+        cells = [cell({"optimizer": name}, {"test_accuracy": 0.5, "rejected_share": share}) for name, share in zip("ab", shares)]
+        return re.findall('<th class="n"[^>]*>([a-z_]+)', page_of(sweep(cells, axes=[axis("optimizer", "a", "b")], figures=[request("lines", y="none")])))
+
+    assert columns(0.0, 0.0) == ["test_accuracy", "n"] and columns(0.0, 0.1) == ["test_accuracy", "rejected_share", "n"]
+
+
+def test_a_table_without_intervals_of_another_command_has_no_empty_caption(page_of):
+    text = page_of(sweep([cell({"steps": steps}, {"delta": 1e-5}) for steps in "12"], command="privacy delta", axes=[axis("steps", "1", "2")]))
+    assert "<h2>Results</h2>" in text and NOTE + "</p>" not in text
+
+
+def test_wide_tables_scroll_within_their_own_box(page_of):
+    text = page_of(without_figures(small(expectations=[claim(quantity("no_such"), "above", 1, claim="c")])))
+    assert text.count('<div class="wide" tabindex="0"><table>') == text.count("<table>") == text.count("</table></div>") > 3
+    assert re.search(r"\.wide {[^}]*overflow-x: auto", text) and re.search(r"max-width: calc\(50vw \+ 23rem\)", text)
+
+
+def test_captions_of_tables_have_at_most_three_lines_and_leave_the_rest_to_a_list(page_of):
+    one = without_figures(contest(5, tuning=TUNING, target={"metric": "accuracy", "at": 0.5}))
+    grid = result_grids(one)[0]
+    assert len(grid.caption) <= 330 < len(grid.note) and names(grid.caption, "95 %", "Bold", "Holm", "learning-rate")
+    page = page_of(one)
+    assert has_line(page, *grid.caption.split()) and has_line(page, "two-sided paired t-test", "the best was chosen from the same numbers")
 
 
 def test_few_seeds_are_said_to_be_too_few_one_to_say_nothing_and_a_tie_is_not_called_significant():
@@ -417,7 +465,7 @@ def test_a_row_is_a_method_a_column_is_a_condition_and_each_condition_has_its_be
     assert "& \\multicolumn{4}{c}{random-fraction} \\\\\n\\cmidrule(l){2-5}\n" in first
     assert "optimizer & \\multicolumn{2}{c}{0} & \\multicolumn{2}{c}{1} \\\\\n" in first
     assert "adadp & $0.300$ & ${} \\pm 0.000$ & $\\mathbf{0.90}$ & ${} \\pm 0.00$ \\\\\n" in first
-    assert "sgd & $0.310$ & ${} \\pm 0.059$ & $0.60$ & ${} \\pm 0.20^{*}$ \\\\\n" in first
+    assert "sgd & $0.310$ & ${} \\pm 0.059$ & $0.60$ & ${} \\pm 0.19^{*}$ \\\\\n" in first
     assert names(captions(first)[0], "5", "95 \\%", "$\\pm$", "Bold", "Holm", "learning-rate")
     assert all(line.count("&") == 4 for line in first.splitlines() if " & $" in line)
 

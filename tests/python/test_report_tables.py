@@ -15,8 +15,9 @@ from conftest import PROGRAM, SMALL, SOURCE, names, program
 from fedstride_report import model, tables
 from fedstride_report.comparison import compare, compared, compared_metrics, method_table, ordered
 from fedstride_report.record import results_record
+from fedstride_report.labels import is_share
 from fedstride_report.settings import fixed_settings, joined_runs
-from fedstride_report.statistics import holm, paired_p, statistics
+from fedstride_report.statistics import DIFFERENCE_OF_SHARES, SHARE, holm, paired_p, statistics
 from fedstride_report.text import Failure, new_file, number_text, write_file
 from made_results import axis, cell, claim, quantity, sweep
 
@@ -36,7 +37,16 @@ def same(ours, theirs):
         return False
 
 
-# Known answers: tables that the program wrote in C++ before Python did.
+# Known answers: tables that the program wrote in C++ before Python did, whose intervals were Student's t for all metrics.
+
+
+def with_new_interval(row):
+    """A row of summary.csv or of a record (a dict), whose interval of a share is Student's on the logit scale."""
+    if is_share(row["metric"]) and row["low"] not in ("", None) and 0 < (mean := float(row["mean"])) < 1:
+        half = (float(row["high"]) - float(row["low"])) / 2
+        odds, factor = mean / (1 - mean), math.exp(half / mean / (1 - mean))
+        row |= {"low": odds / factor / (1 + odds / factor), "high": odds * factor / (1 + odds * factor)} if half > 0 else {}
+    return row
 
 
 @pytest.mark.parametrize("name", ["tuned", "private", "target", "command"])
@@ -44,6 +54,8 @@ def test_tables_are_those_of_the_program_before(name, tmp_path):
     known = made_results.known_sweep(name, tmp_path)
     folder = tmp_path / name
     expected = {table: rows(folder / f"{table}.csv") for table in TABLES}
+    names_, *old = expected["summary"]
+    expected["summary"] = [names_, *(list(map(str, with_new_interval(dict(zip(names_, row))).values())) for row in old)]
     bytes_before = {table: (folder / f"{table}.csv").read_bytes() for table in TABLES}
     tables.write_tables(known)
     for table in TABLES:
@@ -67,7 +79,7 @@ def test_records_are_those_of_the_program_before(name, tmp_path, monkeypatch):
     record = json.loads(text)
     assert len(record["values"]) == len(expected["values"]) == text.count('"deviation"') and text.endswith("\n  ]\n}\n")
     for ours, row in zip(record.pop("values"), expected.pop("values")):
-        assert ours.keys() == row.keys()
+        assert ours.keys() == with_new_interval(row).keys()
         assert all(same(str(ours[key]), str(row[key])) for key in row), (ours, row)
     assert record == expected
 
@@ -339,6 +351,32 @@ def test_means_deviations_and_intervals():
     assert statistics([0.7]).mean == 0.7 and math.isnan(statistics([0.7]).deviation) and math.isnan(statistics([0.7]).low)
     assert statistics([0.2] * 3) == (3, 0.2, 0, 0.2, 0.2)  # 0.2 + 0.2 + 0.2 is not 0.6
     assert statistics([0.25] * 2000)[1:] == (0.25, 0, 0.25, 0.25) and statistics([]).n == 0
+
+
+def test_the_interval_of_shares_is_students_on_the_logit_scale_and_lies_within_0_and_1():
+    two = statistics([0.4, 0.6], SHARE)  # half the interval is tan(0.475 pi) / 10, at a slope of 1 / (0.5 * 0.5)
+    assert two.high == pytest.approx(1 / (1 + math.exp(-0.4 * math.tan(math.pi * 0.475))), rel=1e-12) and two.low == pytest.approx(1 - two.high)
+    for values in ([0, 1], [0.99, 1, 1], [0, 0, 1e-9], [0.2, 0.9, 0.8]):
+        mean, low, high = (getattr(statistics(values, SHARE), name) for name in ("mean", "low", "high"))
+        assert 0 <= low < mean < high <= 1
+    close, plain = (statistics([0.8, 0.8001, 0.8002], *bounds) for bounds in ((SHARE,), ()))
+    assert (close.low, close.high) == pytest.approx((plain.low, plain.high), abs=1e-6) and close.low != plain.low
+    assert statistics([1, 1], SHARE) == (2, 1, 0, 1, 1) and statistics([0.2] * 3, SHARE) == (3, 0.2, 0, 0.2, 0.2)
+    assert math.isnan(statistics([0.7], SHARE).low)
+    lead = statistics([0.9, -0.1], DIFFERENCE_OF_SHARES)
+    assert -1 <= lead.low < 0 < lead.mean < lead.high <= 1
+
+
+@pytest.mark.parametrize("metric", "test_accuracy balanced_accuracy macro_f1 auc rejected_share participation own_accuracy_p10 "
+                                   "backdoor_success test_target_reached".split())
+def test_means_and_leads_of_shares_have_intervals_within_their_bounds_and_those_of_losses_may_not(metric):
+    cells = [cell({"optimizer": name, "seed": seed}, {metric: value, "test_loss": value})
+             for name, values in (("a", (0.3, 1.0)), ("b", (0.05, 0.4))) for seed, value in zip("12", values)]
+    made = sweep(cells, axes=[axis("optimizer", "a", "b"), axis("seed", "1", "2")])
+    share, loss = row_of(made, metric, "optimizera"), row_of(made, "test_loss", "optimizera")
+    assert 0 <= share["low"] < share["mean"] < share["high"] <= 1 and loss["low"] < 0 and loss["high"] > 1
+    a, b = compare(method_table(made), metric).entries[0]
+    assert (a.statistics.low, a.statistics.high) == (share["low"], share["high"]) and -1 <= b.lead.low < b.lead.high <= 1
 
 
 def test_the_paired_test_is_students_on_the_differences():

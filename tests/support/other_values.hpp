@@ -26,6 +26,8 @@ inline std::vector<SettingValue> other_values(const SettingInfo& info, const Set
   if (info.kind != SettingKind::text) return values;
   if (info.valid.known != nullptr)
     for (const KnownName& name : info.valid.known()) add(name.name);
+  else if (info.name == "stop-at")
+    add("test accuracy >= 0.01");
   else
     add(info.valid.place == Place::none ? "train=mover 1" : file);
   return values;

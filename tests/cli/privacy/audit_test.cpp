@@ -352,6 +352,15 @@ TEST_CASE("without a checkpoint, what is edited fails the audit or is listed as 
   const auto audit = [&] { return run_program({"privacy", "audit", run, "--json"}); };
   const Outcome whole = run_program({"privacy", "audit", run});
   CHECK_MESSAGE(whole.out.starts_with("PASSED\n"), whole.out << whole.err);
+  for (const char* name : {"audit.html", "audit.md"}) {
+    const std::string page = runs.folder / name;
+    const Outcome paged = run_program({"privacy", "audit", run, "--out", page});
+    REQUIRE_MESSAGE(paged.code == 0, paged.err);
+    const std::string text = read_file(page);
+    for (const char* part : {": PASSED", "The noise follows from the seed", "Not checked", "peak", "zcdp", "whoever has it can"})
+      CHECK_MESSAGE(text.find(part) != text.npos, name << ": " << part);
+  }
+  CHECK(run_program({"privacy", "audit", run, "--out", runs.folder / "audit.txt"}).code == 2);
   const auto has = [](const std::string& text, const Words& parts) {
     return std::ranges::all_of(parts, [&](const std::string& part) { return text.find(part) != text.npos; });
   };
@@ -410,6 +419,31 @@ TEST_CASE("without a checkpoint, what is edited fails the audit or is listed as 
         {"rounds", "config.toml"});
   fails("metadata", [&](const std::string& at) { change(at + "/model.safetensors", "\"rounds\"", "\"claims\""); },
         {"model.safetensors"});
+
+  // Every byte of the model's header, and weights here and there.
+  const std::string model = read_file(run + "/model.safetensors");
+  const std::size_t header = 8 + static_cast<unsigned char>(model[0]) + 256 * std::size_t{static_cast<unsigned char>(model[1])};
+  for (std::size_t i = 8; i < model.size(); i += i < header ? 11 : (model.size() - header) / 20) {
+    std::string other = model;
+    other[i] = static_cast<char>(other[i] ^ 1);
+    edited("model.safetensors", other, "byte " + std::to_string(i));
+  }
+
+  // Another version's folder: its words may differ, and what it knows more is listed; its numbers are those of the ledger.
+  const auto of_another_version = [&](const std::string& old, const std::string& by) {
+    std::string text = summary.dump(2) + "\n";
+    replace(text, summary["version"], "0.3.9");
+    replace(text, old, by);
+    std::ofstream(run + "/summary.json", std::ios::trunc) << text;
+    const Outcome found = audit();
+    std::ofstream(run + "/summary.json", std::ios::trunc) << summary.dump(2) + "\n";
+    return found;
+  };
+  CHECK(of_another_version("the protected record is", "what is protected is").out.find("the wording of 'privacy'") !=
+        std::string::npos);
+  CHECK(of_another_version("{\n  \"", "{\n  \"what_only_it_writes\": 1,\n  \"").out.find("what_only_it_writes") !=
+        std::string::npos);
+  CHECK(of_another_version("\"epsilon\": ", "\"epsilon\": 1").code != 0);
 
   // An edited summary does not reach the card.
   const std::string card = runs.copy("card");

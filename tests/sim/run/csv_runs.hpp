@@ -35,12 +35,14 @@ inline Settings settings_for(const TemporaryFolder& folder, const std::string& o
       parse_settings("data = '" + folder.path().string() +
                          "'\nmodel = 'dense 8 | relu | dense classes'\noptimizer = 'adadp'\nclients = 3\nrounds = 6\n"
                          // Named, so that the same settings go with and without privacy.
-                         "classes = 3\nmean = '0.67'\ndeviation = '1.2'\npublic-test = true\n"
+                         "classes = 3\nmean = '0.67'\ndeviation = '1.2'\npublic-test = true\nheader = 'no'\n"
                          "threads = 2\nout = '" +
                          (folder / out) + "'\n",
                      "test");
   const Settings others = parse_settings(more, "test");
-  if (others.contains("dataset")) settings.erase("data");
+  if (others.contains("dataset"))
+    for (const char* of_tables : {"data", "header"}) settings.erase(of_tables);
+  if (others.contains("user-column") || others.contains("client-column")) settings["header"] = {std::string("yes")};
   for (const auto& [key, setting] : others) settings[key] = setting;
   return settings;
 }

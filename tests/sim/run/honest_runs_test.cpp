@@ -37,7 +37,8 @@ void write_users(const TemporaryFolder& folder) {
 
 std::string base_text(const TemporaryFolder& folder) {
   return "data = '" + (folder / "train.csv") + "'\nlabel = 'kind'\nclient-column = 'who'\npartition = 'iid'\nclients = 6\n" +
-         "rounds = 6\nclasses = 3\nmean = '0.67'\ndeviation = '1.2'\nmodel = 'dense 40 | relu | dense classes'\nbatch = 15\n"
+         "rounds = 6\nclasses = 3\nheader = 'yes'\nmean = '0.67'\ndeviation = '1.2'\nmodel = 'dense 40 | relu | dense "
+         "classes'\nbatch = 15\n"
          "optimizer = 'sgd'\nlearning-rate = 0.05\nthreads = 1\n";
 }
 

@@ -256,7 +256,7 @@ TEST_CASE("a federation of clients with their own code gives the bits of the run
     const std::string name = more.empty() ? "plain" : "private";
     start_outside(settings_of(folder, name, more));
     const auto change = [&](Settings settings) {
-      for (const char* key : {"data", "model", "classes", "mean", "deviation", "public-test"}) settings.erase(key);
+      for (const char* key : {"data", "header", "model", "classes", "mean", "deviation", "public-test"}) settings.erase(key);
       settings["client-examples"] = {std::string("10,20,30")};
       settings["rounds"] = {std::int64_t{4}};
       return with_parameters(settings, first_weights(folder));

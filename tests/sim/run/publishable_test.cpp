@@ -178,7 +178,9 @@ TEST_CASE(
     write_words(folder, "Rome,1");
     Settings settings = settings_of(folder, name, {kSecret, level});
     if (name == "tokens") settings["data"] = {folder / "tokens.npz", true};
+    if (name == "tokens") settings.erase("header");
     if (name == "words") settings["data"] = {folder / "words.csv", true};
+    if (name == "words") settings["header"] = {"yes", true};
     start(settings);
     change_one_record(folder);
     settings["out"] = {folder / (name + "-other"), true};

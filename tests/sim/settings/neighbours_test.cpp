@@ -108,7 +108,7 @@ std::string as_csv(const Rows& rows, const fs::path& folder) {
     text += std::to_string(rows.y[i]) + "\n";
   }
   write(folder / "train.csv", text);
-  return "range = '0,255'\n";
+  return "header = 'no'\nrange = '0,255'\n";
 }
 
 std::string as_words(const Rows& rows, const fs::path& folder) {
@@ -119,7 +119,7 @@ std::string as_words(const Rows& rows, const fs::path& folder) {
     text += std::string(rows.y[i] < 3 ? kNames[rows.y[i]] : "aardvark") + "\n";
   }
   write(folder / "train.csv", text);
-  return "range = '0,255'\nclass-names = 'ape,bee,cat'\nclasses = 0\n";
+  return "header = 'no'\nrange = '0,255'\nclass-names = 'ape,bee,cat'\nclasses = 0\n";
 }
 
 /// Words, gaps and numbers: of the extreme record a word that has no column, and a gap in every column of numbers.

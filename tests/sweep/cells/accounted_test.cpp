@@ -22,10 +22,11 @@ namespace {
 
 // Five full releases with noise multiplier 5: 0.1-zCDP.
 std::string text_of(const TemporaryFolder& folder, const std::string& more = "", const std::string& sweep = "") {
-  std::string text = "data = '" + folder.path().string() +
-                     "'\nclasses = 3\nmean = '0.67'\ndeviation = '1.2'\nmodel = 'logistic'\nclients = 3\nrounds = 5\n"
-                     "threads = 1\noptimizer = 'sgd'\ndp = 'client'\nnoise-multiplier = 5\nclip = 0.5\ndelta = 1e-6\n"
-                     "randomness = 'secret'\n";
+  std::string text =
+      "data = '" + folder.path().string() +
+      "'\nclasses = 3\nheader = 'no'\nmean = '0.67'\ndeviation = '1.2'\nmodel = 'logistic'\nclients = 3\nrounds = 5\n"
+      "threads = 1\noptimizer = 'sgd'\ndp = 'client'\nnoise-multiplier = 5\nclip = 0.5\ndelta = 1e-6\n"
+      "randomness = 'secret'\n";
   // What is swept, or set anew, is not set here.
   for (const std::string& other : {more, sweep})
     if (const std::size_t at = text.find("\n" + other.substr(0, other.find(" =")) + " ="); !other.empty() && at != text.npos)

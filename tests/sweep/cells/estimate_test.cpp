@@ -23,7 +23,7 @@ std::vector<double> estimated(const std::string& text, const SweepOptions& optio
 }
 
 std::string table(const test::TemporaryFolder& folder) {
-  return "data = '" + folder.path().string() + "'\nclients = 3\nclasses = 3\nmean = '0.67'\ndeviation = '1.2'\n";
+  return "data = '" + folder.path().string() + "'\nclients = 3\nclasses = 3\nheader = 'no'\nmean = '0.67'\ndeviation = '1.2'\n";
 }
 
 }  // namespace

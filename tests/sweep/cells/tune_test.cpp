@@ -231,10 +231,11 @@ TEST_CASE("what cannot be tuned is refused before anything is made") {
   CHECK_USAGE_ERROR(plan(rates(folder, "evaluate-every = 2\n")), "evaluate-every", "2", "1");
   CHECK_USAGE_ERROR(plan(without(rates(folder, "", "", "rounds = [3, 9]\nbatch = [5, 9]\n"), "rounds = 9\n")), "rounds", "3",
                     "9");
-  CHECK_USAGE_ERROR(plan(rates(folder,
-                               "dp = 'client'\nnoise-multiplier = 1.0\nclip = 1.0\nclasses = 3\nmean = '0'\ndeviation = "
-                               "'1'\npublic-test = true\n")),
-                    "dp", "'client'", "--accounted");
+  CHECK_USAGE_ERROR(
+      plan(rates(folder,
+                 "dp = 'client'\nnoise-multiplier = 1.0\nclip = 1.0\nclasses = 3\nheader = 'no'\nmean = '0'\ndeviation = "
+                 "'1'\npublic-test = true\n")),
+      "dp", "'client'", "--accounted");
   CHECK_USAGE_ERROR(plan(rates(folder, "", "[tune]\nkeys = ['learning-rate']\non = 'test'\nwhy = 'x'\n")), "on", "'test'");
   CHECK_USAGE_ERROR(
       plan(rates(folder, "", "[tune]\nkeys = ['learning-rate']\n", "learning-rate = [0.1, 0.2]\nbatch = [10, 20]\n")), "keys",
