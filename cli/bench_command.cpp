@@ -152,7 +152,7 @@ double measure_fp32_peak() {
     opaque(factor);
     opaque(addend);
     for (int round = 0; round < kRounds; ++round)
-      unrolled<kChains>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { sum[i] = sum[i] * factor + addend; });
+      unrolled<kChains>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { sum[i] = fma(sum[i], factor, addend); });
     unrolled<kChains>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { opaque(sum[i]); });
   });
   return 2.0 * kLanes * kChains * kRounds / *std::min_element(runs.begin(), runs.end());

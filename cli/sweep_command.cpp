@@ -164,6 +164,7 @@ SweepPlan read_plan(const SweepFlags& arguments) {
   Experiment experiment = read_experiment(arguments.file, arguments.scale, arguments.fixed);
   if (experiment.command != "run") options.program = host().program();
   options.run_own = host().run_own;
+  experiment.has_code = static_cast<bool>(options.run_own);
   const std::size_t count = cell_count(experiment);
   if (count > kManyCells && !arguments.yes)
     throw usage_error("'" + arguments.file + "' has " + std::to_string(count) + " cells, more than " +

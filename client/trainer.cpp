@@ -166,6 +166,8 @@ Trainer::Trainer(const Model& model, const Dataset& data, const LocalTraining& t
       personal_(*training.personal, *training.optimizer, personal_ranges(model, training.local, training.frozen)),
       tester_(model, training.test_examples ? *training.test_examples : data, {}) {
   order_.reserve(max_rows);
+  for (const RunningStatistics& one : model.running_statistics())
+    running_.insert(running_.end(), {{one.mean, one.size}, {one.variance, one.size}});
   if (training.privacy) private_buffers_.emplace(model, training.frozen);
   if (training.attack.attack->falsifies()) sent_ = trained_ranges(model, training.unsent(), training.objective->sends() ? 2 : 1);
 }
@@ -192,6 +194,7 @@ void Trainer::train(const Task& task, ClientId client, std::span<const Row> rows
   }
   const double weight = training_.weighs_examples ? static_cast<double>(rows.size()) : 1;
   report.measure = objective_.end(task, weights_, state.kept_, update_, weight);
+  add_squares_of_means(task.model, weights_, network_.model().running_statistics(), view(update_));
   if (training_.attack.has(client)) falsify(task.round, client);
   if (training_.keep_state || training_.local_release) {
     // With a diverged state the client would diverge in every later round, so it starts the next round with a fresh state.
@@ -328,6 +331,7 @@ void Trainer::train_epochs(const Pass& pass, PartState& state, auto& source, con
     if (signals.progress != nullptr) signals.progress->fetch_add(result.examples, std::memory_order_relaxed);
     return result.sink_sum;
   };
+  if (!running_.empty()) network_.add_batches(nullptr);  // of gradients before the first step
   Progress progress{.epoch = pass.first_epoch};
   for (; progress.epoch < pass.first_epoch + pass.epochs; ++progress.epoch) {
     std::span<const ParameterRange> held;
@@ -343,7 +347,12 @@ void Trainer::train_epochs(const Pass& pass, PartState& state, auto& source, con
       progress.of_round =
           (progress.epoch - pass.first_epoch + static_cast<double>(step) / static_cast<double>(steps)) / pass.epochs;
       progress.noise = source.next_noise();
+      gather(running_, weights_, running_before_);
       const StepReport outcome = optimizer.step(state, scratch_, weights_, Gradient(gradient, batch_loss), progress);
+      if (!running_.empty()) {
+        scatter(running_, running_before_, weights_);  // no gradient, weight decay or pull moves running statistics
+        network_.add_batches(outcome.accepted ? weights_.data() : nullptr);
+      }
       scatter(held, held_, weights_);  // momentum may have moved the held weights
       ++report.steps;
       report.rejected += outcome.accepted ? 0 : 1;

@@ -170,9 +170,11 @@ class Trainer {
   ObjectiveAtClient objective_;
   PersonalAtClient personal_;
   GroupEvaluator tester_;
-  Vector held_;                       ///< values of the weights that are not being trained now
-  std::vector<ParameterRange> sent_;  ///< the trained parameters of an update, if attackers falsify updates
-  Vector scratch_;                    ///< for the optimizer
+  std::vector<ParameterRange> running_;  ///< running statistics of batch normalization
+  Vector running_before_;                ///< their values before a step
+  Vector held_;                          ///< values of the weights that are not being trained now
+  std::vector<ParameterRange> sent_;     ///< the trained parameters of an update, if attackers falsify updates
+  Vector scratch_;                       ///< for the optimizer
   std::vector<Row> order_;
   AnswerRoom answers_;
   std::optional<PrivateBuffers> private_buffers_;

@@ -87,8 +87,8 @@ constexpr FieldWord kFieldWords[] = {
     {"MLP", "--model adadp-mlp"},
     {"dropout", "", "dropout is a layer of --model (docs/models.md)"},
     {"ResNet8", "--model resnet8-gn", "group normalization in place of batch normalization"},
-    {"ResNet20", "--model resnet20-gn", "group normalization in place of batch normalization"},
-    {"ResNet ResNet18", "--model resnet18-gn", "group normalization in place of batch normalization"},
+    {"ResNet20", "--model resnet20"},
+    {"ResNet ResNet18", "--model resnet18"},
 
     // Algorithms.
     {kAlgorithmWords, "--method", "its pieces: fedstride help aggregation"},

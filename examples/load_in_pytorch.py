@@ -181,6 +181,9 @@ class Builder:
                 self.add(layers, nn.Flatten())
             units = self.classes if words[0] == "classes" else int(words[0])
             module = self.counted("fc", nn.Linear(self.zeros.shape[-1], units, bias="nobias" not in words))
+        elif kind == "batchnorm":
+            norm = nn.BatchNorm2d if self.zeros.dim() == 4 else nn.BatchNorm1d
+            module = self.counted("bn", norm(channels, momentum=float(words[0]) if words else 0.1))
         elif kind == "groupnorm":
             module = self.counted("gn", nn.GroupNorm(int(words[0]), channels))
         elif kind == "layernorm":

@@ -113,6 +113,16 @@ struct GroupNorm {
   int groups = 1;
 };
 
+/// batchnorm [MOMENTUM]: each channel is normalized to mean 0 and variance 1 over the batch and the image, then scaled and shifted
+/// (Ioffe & Szegedy, ICML 2015). Running averages of mean and variance, in which a batch has weight MOMENTUM, replace the batch's in
+/// evaluation and in a frozen layer. A row's values are channels of one place.
+struct BatchNorm {
+  static constexpr std::string_view kName = "batchnorm";
+  static constexpr LayerTraits kTraits{.mixes_examples = true, .has_parameters = true, .keeps_places = true};
+  static constexpr double kEpsilon = 1e-5;  ///< added to the variance, as PyTorch does
+  double momentum = 0.1;
+};
+
 /// layernorm: the channels of each place are normalized to mean 0 and variance 1, then each channel is scaled and shifted (Ba,
 /// Kiros & Hinton, 2016). A row's values count as channels of one place.
 struct LayerNorm {
@@ -195,8 +205,9 @@ struct Subsample {
 };
 
 /// The registry of layers that can be written in a line. tools/new-part adds one.
-using WrittenLayer = std::variant<Conv, MaxPool, AvgPool, GlobalAvgPool, Dense, Relu, LeakyRelu, Gelu, Tanh, Sigmoid, Dropout,
-                                  Flatten, GroupNorm, LayerNorm, Embedding, Positions, Lstm, Gru, Attention, Last, Sequence>;
+using WrittenLayer =
+    std::variant<Conv, MaxPool, AvgPool, GlobalAvgPool, Dense, Relu, LeakyRelu, Gelu, Tanh, Sigmoid, Dropout, Flatten, BatchNorm,
+                 GroupNorm, LayerNorm, Embedding, Positions, Lstm, Gru, Attention, Last, Sequence>;
 
 namespace detail {
 template <class Variant, class... More>

@@ -162,9 +162,11 @@ Vector Model::initial(Initialization initialization, std::uint64_t seed) const {
       case ParameterRole::second_bias:
         bound = glorot ? 0 : layer_bound;
         break;
+      case ParameterRole::running_variance:
       case ParameterRole::scale:
         std::ranges::fill(view(weights).subspan(parameter.offset, parameter.size), 1.0F);
         continue;
+      case ParameterRole::running_mean:
       case ParameterRole::shift:
         continue;
     }
@@ -175,6 +177,15 @@ Vector Model::initial(Initialization initialization, std::uint64_t seed) const {
     });
   }
   return weights;
+}
+
+std::vector<RunningStatistics> Model::running_statistics() const {
+  std::vector<RunningStatistics> all;
+  for (const Parameter& parameter : parameters_) {
+    if (parameter.role == ParameterRole::running_mean) all.push_back({parameter.offset, 0, parameter.size});
+    if (parameter.role == ParameterRole::running_variance) all.back().variance = parameter.offset;  // follows its means
+  }
+  return all;
 }
 
 std::vector<bool> Model::layers_named(std::string_view names, std::string_view purpose) const {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/running_statistics.hpp"
 #include "core/shape.hpp"
 #include "core/vector.hpp"
 #include "data/example_form.hpp"
@@ -56,6 +57,9 @@ class Model {
   std::span<const Parameter> parameters() const { return parameters_; }
   /// The parameter with this name ("conv1.weight") or nullptr.
   const Parameter* find(std::string_view name) const;
+
+  /// The running statistics of all batch normalizations, in order.
+  std::vector<RunningStatistics> running_statistics() const;
 
   /// The length of the flat vector: parameters and the padding between them.
   std::size_t size() const { return size_; }

@@ -36,6 +36,14 @@ class Words {
     return value;
   }
 
+  double share(std::string_view what) {
+    double value = 0;
+    const auto word = take(what);
+    if (!parse_number(word, value) || !(value > 0 && value <= 1))
+      fail(std::string(what) + " must be a number above 0 and up to 1, not '" + std::string(word) + "'");
+    return value;
+  }
+
   double fraction_below_one(std::string_view what) {
     double value = 0;
     const auto word = take(what);
@@ -268,6 +276,28 @@ LayerTensorForms tensors(const GroupNorm&, const Flow& flow) {
   return {"gn", {vector_form(ParameterRole::scale, input.channels), vector_form(ParameterRole::shift, input.channels)}};
 }
 
+// batchnorm
+
+constexpr std::string_view syntax(const BatchNorm&) { return "batchnorm [MOMENTUM]"; }
+void read(BatchNorm& norm, Words& words, const ExampleForm&) {
+  if (!words.done()) norm.momentum = words.share("the momentum");
+}
+std::string text(const BatchNorm& norm) { return norm.momentum == BatchNorm().momentum ? "" : number_text(norm.momentum); }
+
+Flow output(const BatchNorm&, const Flow& input, const LayerPlace& place) {
+  no_sequence(input, place, "use layernorm for sequences");
+  if (input.form == Flow::Form::flattened_picture)
+    throw usage_error(place.name() + " reads a flattened image, which has no channels; put it before flatten");
+  return input;
+}
+
+LayerTensorForms tensors(const BatchNorm&, const Flow& flow) {
+  const int channels = flow.shape.channels;
+  return {"bn",
+          {vector_form(ParameterRole::scale, channels), vector_form(ParameterRole::shift, channels),
+           vector_form(ParameterRole::running_mean, channels), vector_form(ParameterRole::running_variance, channels)}};
+}
+
 // embedding, positions
 
 constexpr std::string_view syntax(const Embedding&) { return "embedding SIZE"; }
@@ -417,11 +447,6 @@ Flow output(const Layer&, const Flow& input, const LayerPlace&) { return input; 
 
 Layer read_layer(const LayerPlace& place, const ExampleForm& examples) {
   const std::string_view name = split(place.text, ' ').front();
-  if (name.starts_with("batchnorm"))
-    throw usage_error(
-        place.name() +
-        " is not supported: batch norm mixes the examples of a batch, so no example has its own gradient, and its running "
-        "statistics are not part of the averaged model; use groupnorm GROUPS");
   return std::visit(
       [&](auto part) -> Layer {
         static_assert(

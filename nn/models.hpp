@@ -76,6 +76,20 @@ inline constexpr std::array kNamedModels{
                Initialization::fan_in,
                "He et al.'s CIFAR-10 network of 20 layers, parameter-free shortcuts (option A), group norm (8 groups) instead of "
                "batch norm"},
+    NamedModel{"resnet20",
+               "conv 16 3 pad 1 nobias | batchnorm | relu | "
+               "repeat 3 { residual { conv 16 3 pad 1 nobias | batchnorm | relu | "
+               "conv 16 3 pad 1 nobias | batchnorm } | relu } | "
+               "residual pad { conv 32 3 stride 2 pad 1 nobias | batchnorm | relu | "
+               "conv 32 3 pad 1 nobias | batchnorm } | relu | "
+               "repeat 2 { residual { conv 32 3 pad 1 nobias | batchnorm | relu | "
+               "conv 32 3 pad 1 nobias | batchnorm } | relu } | "
+               "residual pad { conv 64 3 stride 2 pad 1 nobias | batchnorm | relu | "
+               "conv 64 3 pad 1 nobias | batchnorm } | relu | "
+               "repeat 2 { residual { conv 64 3 pad 1 nobias | batchnorm | relu | "
+               "conv 64 3 pad 1 nobias | batchnorm } | relu } | "
+               "globalavgpool | dense classes",
+               Initialization::fan_in, "He et al.'s CIFAR-10 network of 20 layers, parameter-free shortcuts (option A)"},
     NamedModel{"resnet18-gn",
                "conv 64 3 pad 1 nobias | groupnorm 32 | relu | "
                "repeat 2 { residual { conv 64 3 pad 1 nobias | groupnorm 32 | relu | "
@@ -96,6 +110,24 @@ inline constexpr std::array kNamedModels{
                Initialization::fan_in,
                "He et al.'s network of 18 layers with a 3x3 stem, projection shortcuts (option B), group norm (32 groups) "
                "instead of batch norm"},
+    NamedModel{"resnet18",
+               "conv 64 3 pad 1 nobias | batchnorm | relu | "
+               "repeat 2 { residual { conv 64 3 pad 1 nobias | batchnorm | relu | "
+               "conv 64 3 pad 1 nobias | batchnorm } | relu } | "
+               "residual { conv 128 3 stride 2 pad 1 nobias | batchnorm | relu | "
+               "conv 128 3 pad 1 nobias | batchnorm } | relu | "
+               "residual { conv 128 3 pad 1 nobias | batchnorm | relu | "
+               "conv 128 3 pad 1 nobias | batchnorm } | relu | "
+               "residual { conv 256 3 stride 2 pad 1 nobias | batchnorm | relu | "
+               "conv 256 3 pad 1 nobias | batchnorm } | relu | "
+               "residual { conv 256 3 pad 1 nobias | batchnorm | relu | "
+               "conv 256 3 pad 1 nobias | batchnorm } | relu | "
+               "residual { conv 512 3 stride 2 pad 1 nobias | batchnorm | relu | "
+               "conv 512 3 pad 1 nobias | batchnorm } | relu | "
+               "residual { conv 512 3 pad 1 nobias | batchnorm | relu | "
+               "conv 512 3 pad 1 nobias | batchnorm } | relu | "
+               "globalavgpool | dense classes",
+               Initialization::fan_in, "He et al.'s network of 18 layers with a 3x3 stem, projection shortcuts (option B)"},
     NamedModel{"leaf-lstm",
                "embedding 8 | lstm 256 | lstm 256 | last | dense classes",
                Initialization::fan_in,

@@ -45,6 +45,11 @@ BatchLoss Network::gradient(const float* weights, const Batch& batch, GradientSi
   return loss;
 }
 
+void Network::add_batches(float* weights) {
+  for (const PlacedStage& placed : workspace_->stages)
+    if (placed.weights != nullptr) placed.weights->add_batches(weights);
+}
+
 BatchLoss Network::evaluate(const float* weights, const Answers& answers, std::span<Label> predicted, ForEachPiece for_each_piece,
                             std::span<float> scores) {
   const int rows = static_cast<int>(std::max(answers.labels.size(), answers.values.size()) / model().form().answers());

@@ -49,6 +49,10 @@ class Network {
   /// active. Padding between parameters is not passed. Requires at least one example.
   BatchLoss gradient(const float* weights, const Batch& batch, GradientSink sink, ForEachPiece for_each_piece = serially);
 
+  /// Adds the batches of the gradients since the last call, in order, to the running statistics of batch normalization in these
+  /// weights; null: forgets them.
+  void add_batches(float* weights);
+
   /// The first half of a private step: one forward and one backward pass of the batch in training mode, up to the point where the
   /// L2 norm of each example's gradient over all trainable parameters is known. `norms` receives one value per example. It is
   /// never below the true norm of the example's term in weighted_sum with factor 1 and exceeds it at most by a factor of 1 +

@@ -10,13 +10,15 @@ namespace fedstride {
 
 /// A tensor's role in its layer. It determines the tensor's initial values, and its PyTorch name unless the layer specifies one.
 enum class ParameterRole {
-  weight,         ///< multiplied by inputs and summed over them; the output index comes first in PyTorch's shape
-  bias,           ///< added to these sums; follows its weight
-  scale,          ///< multiplies normalized values, one per channel
-  shift,          ///< added to the scaled values, one per channel
-  second_weight,  ///< multiplied by a recurrent layer's previous output, or in attention by the attended values
-  second_bias,    ///< follows its second weight
-  table,          ///< a row of values for each token or position
+  weight,            ///< multiplied by inputs and summed over them; the output index comes first in PyTorch's shape
+  bias,              ///< added to these sums; follows its weight
+  scale,             ///< multiplies normalized values, one per channel
+  shift,             ///< added to the scaled values, one per channel
+  second_weight,     ///< multiplied by a recurrent layer's previous output, or in attention by the attended values
+  second_bias,       ///< follows its second weight
+  running_mean,      ///< of a batch normalization's channels, for evaluation; no gradient moves it
+  running_variance,  ///< likewise
+  table,             ///< a row of values for each token or position
 };
 
 /// The last part of a tensor's name; PyTorch calls a normalization's scale and shift weight and bias, too.
@@ -31,6 +33,10 @@ constexpr std::string_view pytorch_name(ParameterRole role) {
     case ParameterRole::shift:
     case ParameterRole::second_bias:
       return "bias";
+    case ParameterRole::running_mean:
+      return "running_mean";
+    case ParameterRole::running_variance:
+      return "running_var";
   }
   return {};
 }
@@ -51,6 +57,8 @@ struct ByRole {
   T shift{};
   T second_weight{};
   T second_bias{};
+  T running_mean{};
+  T running_variance{};
   T table{};
 
   T& operator[](ParameterRole role) {
@@ -67,6 +75,10 @@ struct ByRole {
         return second_bias;
       case ParameterRole::table:
         return table;
+      case ParameterRole::running_mean:
+        return running_mean;
+      case ParameterRole::running_variance:
+        return running_variance;
       case ParameterRole::shift:
         break;
     }

@@ -146,6 +146,10 @@ class RowStageWithParameters : public RowStage {
   virtual void prepare_gradient() {}
   virtual void prepare_per_example() {}
 
+  /// For a stage with running statistics: those in `weights`, with the batches of the gradients since the last call added to them if
+  /// `weights` is not null.
+  virtual void add_batches(float* /*weights*/) {}
+
   /// True if gradient pieces read out.gradient again after backward; asked once everything is prepared.
   virtual bool keeps_gradients() const = 0;
   /// After backward has run for every row, gradient_piece reports the gradients of pieces 0 ... gradient_pieces() - 1; row_pieces

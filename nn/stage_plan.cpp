@@ -81,7 +81,7 @@ std::vector<PlacedStage> plan_stages(const Model& model, const std::vector<bool>
           !Kind::kTraits.has_parameters || std::is_same_v<decltype(stage), ParameterStagePointer> ||
               requires { products_of(layer, layers); },
           "make_stage of a layer with parameters must return a ParameterStagePointer (nn/stage_plan.hpp)");
-      push({.rows = std::move(stage), .weights = weights}, layers.output_stride());
+      push({.rows = std::move(stage), .weights = weights, .mixes = Kind::kTraits.mixes_examples}, layers.output_stride());
       push_product(products.after);
     }
     signals[static_cast<std::size_t>(layers.number())] = input;

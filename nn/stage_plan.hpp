@@ -18,6 +18,7 @@ using RowStagePointer = std::unique_ptr<RowStage>;
 using ParameterStagePointer = std::unique_ptr<RowStageWithParameters>;
 
 ParameterStagePointer make_stage(const Conv&, LayerCursor& layers);
+ParameterStagePointer make_stage(const BatchNorm&, LayerCursor& layers);
 ParameterStagePointer make_stage(const GroupNorm&, LayerCursor& layers);
 ParameterStagePointer make_stage(const LayerNorm&, LayerCursor& layers);
 ParameterStagePointer make_stage(const Embedding&, LayerCursor& layers);
@@ -62,6 +63,7 @@ struct PlacedStage {
   RowStageWithParameters* weights = nullptr;  ///< the same stage, if it has parameters
   std::optional<DenseStage> dense = {};
   std::size_t output_stride = 0;  ///< floats from one example's output to the next
+  bool mixes = false;             ///< it needs all examples of a batch at once, as do the stages after it
   bool trains = false;            ///< it has trainable weights
   bool data_gradient = false;     ///< an earlier stage trains
   SignalPlace input = {};

@@ -111,7 +111,7 @@ ExampleLoss example_loss(const ExampleForm& form, const Answers& answers, int in
 Network::Workspace::Workspace(const Model& model_, int max_rows_, const std::vector<bool>& frozen)
     : model(model_), max_rows(max_rows_), work(row_work(model)), stages(plan_stages(model, frozen, max_rows, most_row_pieces())) {
   assert(max_rows >= 1 && (frozen.empty() || frozen.size() == model.layers().size()));
-  while (row_stages < stages.size() && !stages[row_stages].dense) ++row_stages;
+  while (row_stages < stages.size() && !stages[row_stages].dense && !stages[row_stages].mixes) ++row_stages;
   signals.resize(stages.size() + 1);
   add_value(0, model.input().size());
   for (std::size_t s = 0; s < stages.size(); ++s) add_value(s + 1, stages[s].output_stride);

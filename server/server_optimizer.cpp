@@ -59,6 +59,7 @@ void Server::apply(Vector& model, Vector mean_update, std::uint32_t round, const
     if (pool_ && rules.release->beside.statistic)
       pool_->take(round, {.statistic = 2 * released.statistic * pooled_reference(pool_->tell(round)), .statistics = 1});
   }
+  average_statistics(statistics_, model, mean_update);
   if (optimizer_->measures()) {
     const double norm = l2_norm(view(std::as_const(mean_update)).first(model.size()));
     optimizer_->measure(*state_, {mean_square_, norm * norm});

@@ -11,6 +11,7 @@
 #include "client/objectives/local_objective.hpp"
 #include "core/part_state.hpp"
 #include "core/pooled_statistic.hpp"
+#include "core/running_statistics.hpp"
 #include "core/task.hpp"
 #include "core/vector.hpp"
 #include "dp/bounds/bound.hpp"
@@ -111,6 +112,8 @@ class Server {
     if (pool_) pool_->prolong(rounds);
   }
   void set_schedule(const ServerSchedule& schedule) { schedule_ = schedule; }
+  /// Running statistics of the model, which are averaged whatever the server optimizer does with the rest.
+  void set_statistics(std::vector<RunningStatistics> statistics) { statistics_ = std::move(statistics); }
   /// From now on, uses adaptive bounds, which follow counts of updates or of examples' gradients; clients receive the bound on
   /// gradients. A checkpoint contains the round's bound.
   void bound_updates(BoundCourse bounds) { bounds_ = std::move(bounds); }
@@ -150,6 +153,7 @@ class Server {
   std::unique_ptr<PartState> objective_state_;
   std::size_t update_size_;
   std::unique_ptr<PooledStatistic> pool_;
+  std::vector<RunningStatistics> statistics_ = {};
   ServerSchedule schedule_ = {};
   RoundTotals totals_ = {};
   ObjectiveRound round_ = {};

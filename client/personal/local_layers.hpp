@@ -9,7 +9,7 @@ struct LocalLayersSettings {
   int first = 0;
   static constexpr auto kFields = std::tuple{
       Field{"local-layers", &LocalLayersSettings::local_layers,
-            "layers that stay with the client, e.g. \"fc2,fc3\"; last: the last layer"},
+            "layers that stay with the client, e.g. \"fc2,fc3\"; last: the last layer; batchnorm: all of that kind (FedBN)"},
       Field{"local-first", &LocalLayersSettings::first,
             "local epochs that train only the client's own layers; the rest train only the shared ones (FedRep); 0: all train "
             "together (FedPer)",

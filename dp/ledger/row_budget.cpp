@@ -228,8 +228,10 @@ RowBudget::Entries RowBudget::read(const std::filesystem::path& file) {
 
 std::filesystem::path budget_beside(const std::filesystem::path& data) {
   std::filesystem::path path = std::filesystem::absolute(data).lexically_normal();
-  if (path.filename().empty()) path = path.parent_path();
-  path += ".budget";
+  if (std::error_code error; std::filesystem::is_directory(path, error))
+    path /= "rows.budget";
+  else
+    path += ".budget";
   const std::filesystem::path folder = state_folder();
   if (can_write_beside(path) || folder.empty()) return path;
   std::filesystem::create_directories(folder);

@@ -70,7 +70,7 @@ class RowBudget {
   std::optional<LedgerWriter> writer_;
 };
 
-/// The record of the rows in this file or folder: beside it, like the key of its roster line, or in the user's state folder
+/// The record of the rows in this file or folder: beside or in it, like the key of its roster line, or in the user's state folder
 /// ($XDG_STATE_HOME/fedstride, otherwise ~/.local/state/fedstride) if that place cannot be written.
 std::filesystem::path budget_beside(const std::filesystem::path& data);
 /// What the rows in this file or folder are known by: a hash of the bytes, however they are read.

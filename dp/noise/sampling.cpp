@@ -4,6 +4,7 @@
 #include <array>
 #include <cassert>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "core/kernels/words.hpp"
@@ -103,10 +104,18 @@ void draw_without_replacement(const RandomSource& source, const Address& address
   if (count == 0) return;
   using Key = std::pair<std::uint64_t, std::uint32_t>;
   std::vector<Key> keys;
-  keys.reserve(ids.size());
-  for_each_draw<std::uint64_t>(source, address, ids, [&](std::size_t first, std::span<const std::uint64_t> draws) {
-    for (std::size_t i = 0; i < draws.size(); ++i) keys.emplace_back(draws[i], ids[first + i]);
-  });
+  const auto keep_to = [&](std::uint64_t limit) {
+    keys.clear();
+    for_each_draw<std::uint64_t>(source, address, ids, [&](std::size_t first, std::span<const std::uint64_t> draws) {
+      for (std::size_t i = 0; i < draws.size(); ++i)
+        if (draws[i] <= limit) keys.emplace_back(draws[i], ids[first + i]);
+    });
+  };
+  // The smallest keys, of which a limit eight deviations above their expected number lets few others through, and hardly ever too few.
+  const auto expected = static_cast<double>(count);
+  const double share = (expected + 8 * std::sqrt(expected) + 8) / static_cast<double>(ids.size());
+  if (share < 1) keep_to(static_cast<std::uint64_t>(std::ldexp(share, 64)));
+  if (keys.size() < count) keep_to(std::numeric_limits<std::uint64_t>::max());
   std::vector<Key> ordered = keys;
   const auto last = ordered.begin() + static_cast<std::ptrdiff_t>(count - 1);
   std::ranges::nth_element(ordered, last);

@@ -55,7 +55,7 @@ def main(folder="paper", dataset="synthetic", jobs="1"):
     }, out=folder / "sweep", jobs=int(jobs))
     page = fedstride.report(sweep.folder, latex=True)
     results = sweep.frame("summary")
-    print(results[results.metric == "test_accuracy"][["variant", "partition", "mean", "low", "high"]].to_string(index=False))
+    print(results[(results.metric == "test_accuracy") & results["round"].isna()][["variant", "partition", "mean", "low", "high"]].to_string(index=False))
     for claim in sweep.claims:
         print(f"{claim['status']}: {claim['claim']} ({claim['text']})")
     print("page:", page)

@@ -47,18 +47,23 @@ def tensor_line(arrays):
     return " | ".join(" ".join(["tensor", name, *map(str, array.shape)]) for name, array in arrays.items())
 
 
-def save_first_weights(folder, arrays):
-    """Saves weights in a folder, under a name that contains their hash; returns the path."""
-    from .tensors import save_tensors
-
+def weights_place(folder, arrays):
+    """The path of weights in a folder, whose name contains their hash."""
     digest = hashlib.sha256()
     for name, array in arrays.items():
         digest.update(name.encode() + b"\0" + str(array.shape).encode() + array.tobytes())
-    path = pathlib.Path(folder) / f"weights-{digest.hexdigest()[:16]}.safetensors"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
+    return os.path.join(folder, f"weights-{digest.hexdigest()[:16]}.safetensors")
+
+
+def save_first_weights(folder, arrays):
+    """Saves weights in a folder, at their place; returns the path."""
+    from .tensors import save_tensors
+
+    path = weights_place(folder, arrays)
+    if not os.path.exists(path):
+        os.makedirs(folder, exist_ok=True)
         save_tensors(path, arrays)
-    return os.fspath(path)
+    return path
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ from typing import Any
 
 from . import _core
 from ._core import Error, UsageError
-from ._own import save_first_weights, tensor_line, tensors_of
+from ._own import save_first_weights, tensor_line, tensors_of, weights_place
 from ._settings import OWN_PARTS
 from .code import code_setting
 from .parts import Part, spread
@@ -23,7 +23,7 @@ from .torch_models import LayeredModel
 _TABLES = ("experiment", "sweep", "when", "variant", "target", "tune", "table", "expect", "figure", "quick", "full")
 _FUNCTIONS = (*OWN_PARTS, "train", "evaluate")
 
-_known: dict[str, dict[str, Any]] = {}  # the functions and tensors of cells, by the settings `code` and `init`
+_known: dict[str, dict[str, Any]] = {}  # the functions of cells by the setting `code`; with tensors of their own, by `code` and `init`
 _workers: queue.SimpleQueue[Any] | None = None  # idle processes; None: cells run in this one
 
 
@@ -45,20 +45,22 @@ def _lines(table: Mapping[str, Any]) -> list[str]:
     return [f"{key.replace('_', '-')} = {_toml(value)}" for key, value in table.items()]
 
 
-def _settings(given: Mapping[str, Any], weights: pathlib.Path) -> dict[str, Any]:
-    """The settings of a run without functions and tensors, which its cells will find by the setting `code`."""
+def _settings(given: Mapping[str, Any], weights: pathlib.Path, tensors: list[Any]) -> dict[str, Any]:
+    """The settings of a run without functions, which its cells will find by the setting `code`, and tensors, which are added to the list."""
     settings = spread({key.replace("-", "_"): value for key, value in given.items() if value is not None})
     own = {key: settings.pop(key) for key in _FUNCTIONS if callable(settings.get(key))}
     settings |= {key: "callable" for key in own if key in OWN_PARTS}
     model = settings.get("model")
     if isinstance(model, LayeredModel):
-        settings["model"], settings["init"] = model.line, save_first_weights(weights, model.tensors)
+        settings["model"], settings["init"] = model.line, weights_place(weights, model.tensors)
+        tensors.append(model.tensors)
     elif model is not None and not isinstance(model, str):
-        own["model"], tensors = model, tensors_of(model)[0]
-        settings["model"], settings["init"] = tensor_line(tensors), save_first_weights(weights, tensors)
+        own["model"] = model
+        tensors.append(tensors_of(model)[0])
+        settings["model"], settings["init"] = tensor_line(tensors[-1]), weights_place(weights, tensors[-1])
     if own:
         settings["code"] = code_setting({key: value for key, value in own.items() if key not in ("evaluate", "model")}) or "own=?"
-        _known[settings["code"] + settings.get("init", "")] = own
+        _known[settings["code"] + (settings["init"] if "model" in own else "")] = own
     return settings
 
 
@@ -82,8 +84,8 @@ def _as_variants(given: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def experiment_file(given: Mapping[str, Any], out: Any) -> Iterator[str]:
-    """A file of the experiment, which exists while the context lasts."""
+def experiment_file(given: Mapping[str, Any], out: Any, jobs: int) -> Iterator[str]:
+    """A file of the experiment and the processes of its cells, which exist while the context lasts."""
     experiment = _as_variants(dict(given))
     title = str(experiment.get("experiment", {}).get("title", "sweep"))
     name = "".join(one if one.isalnum() else "-" for one in title.lower()).strip("-") or "sweep"
@@ -92,23 +94,26 @@ def experiment_file(given: Mapping[str, Any], out: Any) -> Iterator[str]:
     # With variants, each names all functions of its cells.
     shared = {key: value for key, value in top.items() if "variant" in experiment and not isinstance(value, (str, LayeredModel)) and
               (key in _FUNCTIONS and callable(value) or key == "model")}
-    lines = _lines(_settings({key: value for key, value in top.items() if key not in shared}, weights))
+    tensors: list[Any] = []
+    lines = _lines(_settings({key: value for key, value in top.items() if key not in shared}, weights, tensors))
     for table in (one for one in _TABLES if one in experiment):
         content = experiment[table]
         if table == "variant":
             for variant, settings in content.items():
-                lines += [f"[variant.{json.dumps(str(variant), ensure_ascii=False)}]", *_lines(_settings({**shared, **settings}, weights))]
+                lines += [f"[variant.{json.dumps(str(variant), ensure_ascii=False)}]", *_lines(_settings({**shared, **settings}, weights, tensors))]
         else:
             for one in content if isinstance(content, (list, tuple)) else [content]:
                 lines += [f"[[{table}]]" if one is not content else f"[{table}]", *_lines(one)]
-    with tempfile.TemporaryDirectory(prefix="fedstride-") as folder:
+    with _processes(jobs), tempfile.TemporaryDirectory(prefix="fedstride-") as folder:  # a fork precedes all threads
+        for one in tensors:
+            save_first_weights(weights, one)
         path = pathlib.Path(folder) / f"{name}.toml"
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
         yield os.fspath(path)
 
 
 @contextlib.contextmanager
-def processes(jobs: int) -> Iterator[None]:
+def _processes(jobs: int) -> Iterator[None]:
     """While the context lasts, cells run in this many processes, forked here so that they have the functions; in this process with one
     job, or where threads have been started, which a fork would not have."""
     global _workers
@@ -175,8 +180,8 @@ def _run_here(texts: dict[str, str], file: str, folder: str) -> tuple[bool, str]
         return not _core.is_stopping()
 
     try:
-        settings = texts or {key: str(value) for key, value in Run(folder).settings.items()}
-        own = _known[settings["code"] + settings.get("init", "")]
+        settings = texts if "out" in texts else {key: str(value) for key, value in Run(folder).settings.items()}
+        own = _known.get(settings["code"] + settings.get("init", "")) or _known[settings["code"]]
         if "out" not in texts:
             done = resume(folder, on_round=on_round, progress=False, threads=int(texts["threads"]), **own)
         else:

@@ -173,9 +173,9 @@ def sweep(file: Place | Mapping[str, Any], *, dry_run: bool = False, **flags: Va
     failed, after finishing the others; `Sweep(folder)` opens the results so far. Ctrl-C stops it, and the same call resumes.
     """
     if isinstance(file, Mapping):
-        from ._own_sweep import experiment_file, processes
+        from ._own_sweep import experiment_file
 
-        with experiment_file(file, flags.get("out")) as path, processes(int(flags.get("jobs") or 1)):
+        with experiment_file(file, flags.get("out"), int(flags.get("jobs") or 1)) as path:
             return sweep(path, dry_run=dry_run, **flags)
     told = _told_of_cells("sweep", file, dry_run, flags)
     return told if dry_run or flags.get("accounted") else Sweep(told["folder"], told=told)

@@ -38,7 +38,8 @@ class LayeredModel:
         import numpy
         import torch
 
-        return {theirs: torch.from_numpy(numpy.array(tensors[ours])) for ours, theirs in self.names.items()}
+        others = {} if self._module is None else {name: tensor.clone() for name, tensor in self._module.state_dict().items()}
+        return {**others, **{theirs: torch.from_numpy(numpy.array(tensors[ours])) for ours, theirs in self.names.items()}}
 
     def check(self, height: int, width: int, channels: int, vocabulary: int) -> None:
         """Raises UsageError unless line and module agree on examples of this form, which a run knows from its data."""
@@ -54,14 +55,17 @@ def from_torch(module: Any) -> LayeredModel:
     """Converts a `torch.nn.Sequential`, nested or not, of layers that fedstride supports to a model line with the module's
     weights.
 
-    Known: Conv2d, Linear, MaxPool2d, AvgPool2d, AdaptiveAvgPool2d(1), GroupNorm, LayerNorm of one dimension, Embedding, ReLU,
-    LeakyReLU, GELU, Tanh, Sigmoid, Dropout, Flatten, Identity. The last layer is a Linear with an output for each answer of the
+    Known: Conv2d, Linear, MaxPool2d, AvgPool2d, AdaptiveAvgPool2d(1), BatchNorm1d, BatchNorm2d, GroupNorm, LayerNorm of one
+    dimension, Embedding, ReLU, LeakyReLU, GELU, Tanh, Sigmoid, Dropout, Flatten, Identity. The last layer is a Linear with an output for each answer of the
     data; with another number of outputs, the run initializes it again and says so in a note. The loss and gradients of module and
     line, without dropout, are compared on random examples: here and, if the data's examples have another shape, before the run.
     Raises UsageError, naming the layer, for any difference, any other layer, shared or frozen parameters, and hooks; a module
     with its own forward is trained by your code (`train=`).
     """
     layers = list(_layers(module, ""))
+    if len(layers) == 1 and type(module).__name__ != "Sequential" and any(True for _ in module.children()):
+        raise UsageError(f"the module is of type {type(module).__name__}, whose forward is its own; valid: a torch.nn.Sequential; anything else is "
+                         "trained by your own code (train=)")
     if not layers or type(layers[-1][1]).__name__ != "Linear":
         raise UsageError(f"the module ends in {type(layers[-1][1]).__name__ if layers else 'nothing'}; it must end in Linear, whose outputs "
                          "are scores (the loss has the softmax)")
@@ -69,6 +73,8 @@ def from_torch(module: Any) -> LayeredModel:
     _refuse_hooks(module)
     _refuse_shared(layers)
     for name in module.state_dict().keys() - names.values():
+        if name.endswith("num_batches_tracked"):  # used only with a cumulative average
+            continue
         raise UsageError(f"the module has a tensor '{name}'; valid: only the weights and biases of its layers")
     model = LayeredModel(" | ".join(words), tensors, names, _ready(module))
     model._prove(*_example(layers))
@@ -77,7 +83,7 @@ def from_torch(module: Any) -> LayeredModel:
 
 # --- the line ---
 
-_STEMS = {"Conv2d": "conv", "Linear": "fc", "GroupNorm": "gn", "LayerNorm": "ln", "Embedding": "embedding"}
+_STEMS = {"Conv2d": "conv", "Linear": "fc", "BatchNorm1d": "bn", "BatchNorm2d": "bn", "GroupNorm": "gn", "LayerNorm": "ln", "Embedding": "embedding"}
 _ACTIVATIONS = {"ReLU": "relu", "Tanh": "tanh", "Sigmoid": "sigmoid", "Identity": ""}
 _POOLS = ("MaxPool2d", "AvgPool2d")
 
@@ -115,6 +121,9 @@ def _converted(layers):
                 raise UsageError(f"layer '{place}', {kind}: {name} must hold finite floating-point numbers")
             tensors[ours] = array_of(tensor.float()).copy()
             names[ours] = f"{place}.{name}" if place else name
+        for name in ("running_mean", "running_var") if stem == "bn" else ():
+            tensors[f"{stem}{count[stem]}.{name}"] = array_of(getattr(layer, name).float()).copy()
+            names[f"{stem}{count[stem]}.{name}"] = f"{place}.{name}" if place else name
     return words, tensors, names
 
 
@@ -157,6 +166,11 @@ def _word(place, layer, kind, is_last):
     if kind == "AdaptiveAvgPool2d":
         _must(place, layer, kind, output_size=1)
         return "globalavgpool"
+    if kind in ("BatchNorm1d", "BatchNorm2d"):
+        _must(place, layer, kind, eps=_EPSILON, affine=True, track_running_stats=True)
+        if layer.momentum is None:
+            raise UsageError(f"layer '{place}', {kind}: momentum is None, a cumulative average; it must be a number above 0")
+        return f"batchnorm {layer.momentum:.9g}"
     if kind == "GroupNorm":
         _must(place, layer, kind, eps=_EPSILON, affine=True)
         return f"groupnorm {layer.num_groups}"
@@ -223,7 +237,7 @@ def _refuse_shared(layers):
 
 # --- the examples that a module reads ---
 
-_SIZES = {"Linear": "in_features", "LayerNorm": "normalized_shape", "GroupNorm": "num_channels", "Conv2d": "in_channels"}
+_SIZES = {"Linear": "in_features", "LayerNorm": "normalized_shape", "GroupNorm": "num_channels", "BatchNorm1d": "num_features", "BatchNorm2d": "num_features", "Conv2d": "in_channels"}
 
 
 def _size(layer):
@@ -438,15 +452,16 @@ def _of_module(module, x, y, names):
     scores = module(x)
     loss = ((scores - y) ** 2).mean() if y.is_floating_point() else torch.nn.functional.cross_entropy(scores.flatten(0, 1), y.flatten())
     parameters = dict(module.named_parameters())
-    gradients = torch.autograd.grad(loss, [parameters[theirs] for theirs in names.values()])
-    return {"": array_of(loss), **{ours: array_of(gradient.to_dense()) for ours, gradient in zip(names, gradients)}}
+    trained = {ours: parameters[theirs] for ours, theirs in names.items() if theirs in parameters}  # not running statistics
+    gradients = torch.autograd.grad(loss, list(trained.values()))
+    return {"": array_of(loss), **{ours: array_of(gradient.to_dense()) for ours, gradient in zip(trained, gradients)}}
 
 
 def _of_line(line, tensors, x, y, vocabulary, rate):
     """Returns the gradients and the loss of a model line, from a run of one step."""
     import numpy
 
-    from ._own import first_weights
+    from ._own import save_first_weights
     from .running import run
 
     x, y, settings = array_of(x), array_of(y), {"targets": "values"}
@@ -456,7 +471,8 @@ def _of_line(line, tensors, x, y, vocabulary, rate):
         channels, height, width = x.shape[1:] if x.ndim == 4 else (x.shape[1], 1, 1)
         settings["shape"], settings["normalize"] = f"{height}x{width}x{channels}", "none"
         x = numpy.moveaxis(x.reshape(len(x), channels, -1), 1, 2).reshape(len(x), -1)  # channels innermost, as floats are read
-    with first_weights(tensors) as file, tempfile.TemporaryDirectory(prefix="fedstride-") as folder:
+    with tempfile.TemporaryDirectory(prefix="fedstride-") as folder:
+        file = save_first_weights(folder, tensors)
         done = run(**settings, model=line, init=file, data={"x": x, "y": y, "x_test": x[:1], "y_test": y[:1]}, clients=1, partition="iid", rounds=1,
                    optimizer="sgd", learning_rate=rate, batch=len(x), threads=1, progress=False, out=f"{folder}/run")
         trained = done.model()

@@ -172,6 +172,9 @@ std::vector<bool> local_layers(const Configuration& configuration, const Model& 
   if (personal->layers() == "last") {
     local.assign(model.layers().size(), false);
     local[static_cast<std::size_t>(model.parameters().back().layer)] = true;
+  } else if (personal->layers() == "batchnorm") {  // FedBN
+    for (const Layer& layer : model.layers()) local.push_back(std::holds_alternative<BatchNorm>(layer));
+    if (std::ranges::find(local, true) == local.end()) throw usage_error(layers + "; the model has no batchnorm layer");
   } else {
     local = model.layers_named(personal->layers(), "local layer");
   }
@@ -180,6 +183,20 @@ std::vector<bool> local_layers(const Configuration& configuration, const Model& 
       throw usage_error(layers + " and freeze is '" + configuration.freeze +
                         "'; a layer that stays with its client is trained: no layer may be in both");
   return local;
+}
+
+// Running statistics are changes of means and second moments in a whole, plainly averaged update of the model that they began from.
+void check_running_statistics(const Configuration& configuration, const Model& model) {
+  if (model.running_statistics().empty()) return;
+  const auto refuse = [](const std::string& key, std::string_view value) {
+    throw usage_error(key + " is '" + std::string(value) +
+                      "', which the running statistics of a batchnorm layer do not go through; use groupnorm GROUPS");
+  };
+  if (configuration.mode->is_asynchronous()) refuse("mode", configuration.mode.name());
+  if (configuration.objective->sends() || configuration.objective->scales())
+    refuse("local-objective", configuration.objective.name());
+  if (configuration.compress_up->codes()) refuse("compress-up", configuration.compress_up.name());
+  if (configuration.compress_down->codes()) refuse("compress-down", configuration.compress_down.name());
 }
 
 // The parameters that an update changes, and how it is clipped if clients are protected.
@@ -200,6 +217,7 @@ LocalTraining make_training(const DataSetup& setup, const Model& model, const Pr
   const Personal& personal = configuration.personal;
   const std::vector<bool> frozen = model.frozen(configuration.freeze);
   // Constructed here: GCC 12 destroys members that it has not constructed if an initializer below throws.
+  check_running_statistics(configuration, model);
   const std::vector<bool> local = local_layers(configuration, model, frozen);
   const AttackPlan attack = plan_attack(setup);
   LocalTraining training{.optimizer = configuration.optimizer,

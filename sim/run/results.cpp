@@ -154,10 +154,12 @@ std::vector<std::string> notes_on(const Setup& setup, const RunSummary& summary)
   if (const auto chance = chance_accuracy(setup.data.test);
       chance && !setup.privacy.on() && summary.rounds > 0 && summary.test.accuracy <= *chance)
     notes.push_back("the test accuracy is no better than that of always predicting the commonest class, " + number_text(*chance));
-  const bool ends_by_test =
-      setup.configuration.stop_at.part == "test" || (setup.configuration.patience > 0 && setup.data.validation_rows.empty());
-  if (ends_by_test && !summary.halted.empty())
-    notes.emplace_back("the test rows decided the round in which the run ended, so its result on them is optimistic");
+  for (const auto& [key, is_by_test] : {std::pair("stop-at", setup.configuration.stop_at.part == "test"),
+                                        {"patience", setup.configuration.patience > 0 && setup.data.validation_rows.empty()}})
+    if (is_by_test)
+      notes.push_back(std::string(key) +
+                      ": the test rows decide when the run ends, so a result on them is optimistic; to change "
+                      "it: --validation-fraction");
   if (summary.idle_rounds > 0) notes.push_back(idle_rounds_text(setup.configuration, summary.idle_rounds, summary.rounds));
   if (summary.failures > 0) notes.push_back(failures_text(summary));
   if (!summary.failed.empty()) notes.push_back(summary.failed);

@@ -39,6 +39,7 @@ Server make_server(const Setup& setup) {
                          .last = configuration.server_final_factor,
                          .rounds = configuration.has_noise_server() ? configuration.rounds : configuration.server_schedule_rounds,
                          .decay = configuration.server_decay});
+    server.set_statistics(setup.model.running_statistics());
     if (const auto& lots = setup.privacy.example; lots && lots->bound->counts()) server.bound_lots({lots->bound, lots->clip});
     if (const auto& updates = setup.privacy.client; updates && updates->bound->counts())
       server.bound_updates({updates->bound, updates->clip});

@@ -7,6 +7,7 @@
 #include "core/secret_key.hpp"
 #include "core/text.hpp"
 #include "data/datasets.hpp"
+#include "partitions/outside_rows.hpp"
 #include "partitions/own_rows.hpp"
 #include "server/cohorts.hpp"
 #include "sim/settings/document.hpp"
@@ -77,6 +78,7 @@ const std::string& CellKeys::data_hash(const Configuration& configuration) {
   const std::string name = data_input(configuration);
   const auto known = inputs_.find(name);
   if (known != inputs_.end()) return known->second;
+  if (configuration.partition.as<OutsideRows>() != nullptr) return inputs_[name];  // none here
   const bool secret = is_private(configuration);
   std::string& raw = secret ? raw_[name] : inputs_[name];
   if (raw.empty()) raw = load_dataset(configuration.dataset, data_options(configuration)).hash;

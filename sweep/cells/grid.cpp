@@ -161,7 +161,7 @@ struct Reason {
 void check_cell(const Experiment& experiment, const Cell& cell) {
   const Configuration configuration = resolve(cell.settings);
   check_rules(configuration, RuleScope::rows_here);
-  check_rules(configuration, RuleScope::no_code);
+  if (!experiment.has_code || !is_trained_outside(configuration)) check_rules(configuration, RuleScope::no_code);
   check_choice(experiment, configuration);
 }
 

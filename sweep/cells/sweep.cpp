@@ -99,7 +99,7 @@ CellOutcome carry_out_run(const Cell& cell, bool fresh, const fs::path& folder, 
   if (fresh) fs::remove(folder / "error.txt", ignored);
   if (work.run_own && !setting_text(cell.settings, "code").empty()) {
     if (work.pause_after > 0) throw usage_error("a run with your own code cannot pause; use a sweep");
-    const bool is_done = work.run_own(fresh ? settings_of(cell, fresh, folder, work) : Settings(), folder.string());
+    const bool is_done = work.run_own(settings_of(cell, fresh, folder, work), folder.string());
     return {is_done ? CellOutcome::Kind::finished : CellOutcome::Kind::interrupted};
   }
   std::uint32_t rounds = 0;

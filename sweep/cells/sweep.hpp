@@ -14,8 +14,8 @@
 
 namespace fedstride {
 
-/// Carries out a run with the user's own code, which the calling process has: a new one with these settings in this folder or, without
-/// settings, one to resume there. Returns false if it was stopped. Throws Error.
+/// Carries out a run with the user's own code, which the calling process has: a new one with these settings or, if
+/// they have no `out`, one to resume in this folder. Returns false if it was stopped. Throws Error.
 using RunOwn = std::function<bool(const Settings& settings, const std::string& folder)>;
 
 struct SweepOptions {
@@ -56,6 +56,7 @@ struct SweepSummary {
 ///
 ///   experiment.toml, sweep.json (see write_sweep_folder)                        cells/KEY/ (a run's folder, or result.json)
 ///   cells.csv rounds.csv clients.csv summary.csv expectations.csv, by Python    cells/KEY/error.txt if the cell failed
+///   weights/, first weights of models given in Python, which cells name
 ///
 /// A cell is finished if its files say so; an unfinished run continues from its checkpoint. Several processes may work on one
 /// folder at once (shards, or the same sweep twice): only one process at a time holds a cell. Throws Error (usage) if the folder

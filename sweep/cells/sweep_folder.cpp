@@ -59,7 +59,8 @@ void check_sweep_folder(const fs::path& folder, const Experiment& experiment) {
   // The folder is listed before sweep.json is looked for, since another rank or shard may be starting the same sweep.
   std::string strange;
   for (const auto& entry : fs::directory_iterator(folder))
-    if (entry.path().filename() != "cells" && entry.path() != sweep_key(folder) && !is_temporary(entry.path()))
+    if (entry.path().filename() != "cells" && entry.path().filename() != "weights" && entry.path() != sweep_key(folder) &&
+        !is_temporary(entry.path()))
       strange = entry.path().filename().string();
   if (!fs::exists(folder / "sweep.json", error)) {
     if (strange.empty()) return;

@@ -108,9 +108,10 @@ struct Axis {
 ///   [quick] [full]        changes at that scale: keys, and [quick.sweep], [quick.when.KEY.VALUE],
 ///                         [quick.variant.NAME], whose lists replace the file's lists for the same keys
 struct Experiment {
-  std::string name;  ///< the folder's name for DIR/experiment.toml, otherwise the file's name without .toml
-  std::string file;  ///< the path as given
-  std::string text;  ///< the file's contents
+  std::string name;       ///< the folder's name for DIR/experiment.toml, otherwise the file's name without .toml
+  std::string file;       ///< the path as given
+  std::string text;       ///< the file's contents
+  bool has_code = false;  ///< this process has the functions that cells name in the setting `code`
   std::string scale;
   std::string command = "run";
   std::string title;

@@ -82,7 +82,7 @@ Words command_of(const FieldWord& word, const TemporaryFolder& folder, const std
     return words;
   }
   if (has("--rounds")) words[static_cast<std::size_t>(std::ranges::find(words, "--rounds") - words.begin()) + 1] = "2";
-  if (word.here.ends_with("-cnn") || word.here.ends_with("-mlp") || word.here.ends_with("-gn"))
+  if (word.here.ends_with("-cnn") || word.here.ends_with("-mlp") || word.here.find("resnet") != std::string_view::npos)
     return {
         "run", "--dataset", "synthetic", "--limit-per-client", "10", "--evaluate-rows", "10", "--rounds", "1", "--quiet", "--out",
         out,   words[0],    words[1]};
@@ -202,7 +202,7 @@ TEST_CASE("words of the field as flags, values, keys of files and other spelling
            {"--model", "lr", "lr is --model logistic"},
            {"--aggregation", "trimmed_mean", "'trimmed-mean'"},
            {"--schedule", "Linear", "'linear'"},
-           {"--model", "resnet18", "--model resnet18-gn (group normalization"},
+           {"--model", "resnet8", "--model resnet8-gn (group normalization"},
            {"--mode", "async", "async is --mode fedasync"},
            {"--dp", "local", "local is --dp client --client-noise local"},
            {"--dp", "central", "central is --dp client"},

@@ -17,7 +17,7 @@
 
 namespace fedstride {
 
-/// The slow, obvious twin of the network: one example at a time, plain loops, no trick. The fast kernels are tested against
+/// The slow, obvious twin of the network: one layer and one example at a time, plain loops, no trick. The fast kernels are tested against
 /// it, and with Scalar = double finite differences are taken of it.
 ///
 /// Conventions both keep: pictures are NHWC; relu'(0) = 0; of equal largest values in a pooling window the first in
@@ -264,44 +264,68 @@ ReferenceResult<Scalar> reference_gradient(const Model& model, std::span<const S
     place.tensors[parameter.role] = weights.data() + parameter.offset;
     place.gradients[parameter.role] = result.gradient.data() + parameter.offset;
   }
-  for (std::size_t row = 0; row < rows; ++row) {
-    std::vector<std::vector<Scalar>> values(layers + 1), gradients(layers + 1);  // a slot each
-    values[0].assign(inputs.begin() + row * input_size, inputs.begin() + (row + 1) * input_size);
-    for (std::size_t layer = 0; layer < layers; ++layer) {
-      auto& place = places[layer];
-      if (const auto* dropout = std::get_if<Dropout>(&model.layers()[layer]); dropout != nullptr && training) {
-        place.mask.resize(place.in.size());
-        dropout_mask(batch.address, batch.rows[row], dropout_first_word(model, static_cast<int>(layer)), dropout->rate,
-                     place.mask);
-      }
-      const auto [from, added] = model.reads()[layer];
-      const Scalar* in = values[static_cast<std::size_t>(from)].data();
-      if (added >= 0) place.added = values[static_cast<std::size_t>(added)].data();
-      values[layer + 1].resize(place.out.size());
+  using Slots = std::vector<std::vector<Scalar>>;
+  std::vector<Slots> values(rows, Slots(layers + 1)), gradients(rows, Slots(layers + 1));  // of each example
+  // The place of example `row` in a layer.
+  const auto place_of = [&](std::size_t layer, std::size_t row) -> const reference::Place<Scalar>& {
+    auto& place = places[layer];
+    if (const auto* dropout = std::get_if<Dropout>(&model.layers()[layer]); dropout != nullptr && training) {
+      place.mask.resize(place.in.size());
+      dropout_mask(batch.address, batch.rows[row], dropout_first_word(model, static_cast<int>(layer)), dropout->rate, place.mask);
+    }
+    if (const int added = model.reads()[layer].added; added >= 0) {
+      place.added = values[row][static_cast<std::size_t>(added)].data();
+      place.added_gradient = gradients[row][static_cast<std::size_t>(added)].data();
+    }
+    return place;
+  };
+  const auto from = [&](std::size_t layer) { return static_cast<std::size_t>(model.reads()[layer].from); };
+  const auto is_by_batch = [&](std::size_t layer) {
+    return std::holds_alternative<BatchNorm>(model.layers()[layer]) && training && (frozen.empty() || !frozen[layer]);
+  };
+  for (std::size_t row = 0; row < rows; ++row)
+    values[row][0].assign(inputs.begin() + row * input_size, inputs.begin() + (row + 1) * input_size);
+  for (std::size_t layer = 0; layer < layers; ++layer) {
+    for (std::size_t row = 0; row < rows; ++row) values[row][layer + 1].resize(places[layer].out.size());
+    if (is_by_batch(layer)) {
+      reference::forward_batch(places[layer], values, from(layer), layer + 1);
+      continue;
+    }
+    for (std::size_t row = 0; row < rows; ++row) {
+      const auto& place = place_of(layer, row);
+      const Scalar* in = values[row][from(layer)].data();
+      Scalar* const out = values[row][layer + 1].data();
       const auto go_on = [&](const auto& kind) {
         static_assert(
-            requires { forward(kind, place, in, values[layer + 1].data()); },
+            requires { forward(kind, place, in, out); },
             "the layer needs its twin, forward and backward, in a tests/kits/reference*.hpp");
-        forward(kind, place, in, values[layer + 1].data());
+        forward(kind, place, in, out);
       };
       std::visit(go_on, model.layers()[layer]);
     }
-    for (std::size_t slot = 0; slot <= layers; ++slot) gradients[slot].assign(values[slot].size(), 0);
-    std::vector<Scalar>& gradient = gradients[layers] = values[layers];
+  }
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t slot = 0; slot <= layers; ++slot) gradients[row][slot].assign(values[row][slot].size(), 0);
+    std::vector<Scalar>& gradient = gradients[row][layers] = values[row][layers];
     result.scores.insert(result.scores.end(), gradient.begin(), gradient.end());
     result.correct += reference::right_answers(model.form(), batch, row, gradient);
     result.loss_sum += reference::loss(model.form(), batch, row, gradient);
     for (Scalar& value : gradient) value /= static_cast<Scalar>(rows);
-    for (std::size_t layer = layers; layer-- > 0;) {
-      const auto [from, added] = model.reads()[layer];
-      if (added >= 0) places[layer].added_gradient = gradients[static_cast<std::size_t>(added)].data();
-      const Scalar* in = values[static_cast<std::size_t>(from)].data();
-      std::vector<Scalar> in_gradient(places[layer].in.size(), 0);
+  }
+  for (std::size_t layer = layers; layer-- > 0;) {
+    if (is_by_batch(layer)) {
+      reference::backward_batch(places[layer], values, from(layer), gradients, layer + 1);
+      continue;
+    }
+    for (std::size_t row = 0; row < rows; ++row) {
+      const auto& place = place_of(layer, row);
+      std::vector<Scalar> in_gradient(place.in.size(), 0);
       const auto go_back = [&](const auto& kind) {
-        backward(kind, places[layer], in, values[layer + 1].data(), gradients[layer + 1].data(), in_gradient.data());
+        backward(kind, place, values[row][from(layer)].data(), values[row][layer + 1].data(), gradients[row][layer + 1].data(),
+                 in_gradient.data());
       };
       std::visit(go_back, model.layers()[layer]);
-      for (std::size_t i = 0; i < in_gradient.size(); ++i) gradients[static_cast<std::size_t>(from)][i] += in_gradient[i];
+      for (std::size_t i = 0; i < in_gradient.size(); ++i) gradients[row][from(layer)][i] += in_gradient[i];
     }
   }
   for (const Parameter& parameter : model.parameters())

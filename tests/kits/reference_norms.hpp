@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <concepts>
+#include <cstddef>
+#include <vector>
 
 #include "nn/layer.hpp"
 #include "tests/kits/reference_place.hpp"
@@ -83,6 +85,81 @@ void backward(const Kind& norm, const Place<Scalar>& at, const Scalar* in, const
     for_each_in_group(norm, at, group, [&](auto i, int channel) {
       in_gradient[i] +=
           (out_gradient[i] * at.tensors.scale[channel] - mean_gradient - normalized(i) * mean_product) / found.deviation;
+    });
+  }
+}
+
+/// Batch norm by the running statistics: one example at a time, as in evaluation and in a frozen layer.
+template <class Scalar>
+void forward(const BatchNorm&, const Place<Scalar>& at, const Scalar* in, Scalar* out) {
+  for (std::size_t i = 0; i < at.in.size(); ++i) {
+    const std::size_t c = i % static_cast<std::size_t>(at.in.channels);
+    const Scalar deviation = std::sqrt(at.tensors.running_variance[c] + static_cast<Scalar>(BatchNorm::kEpsilon));
+    out[i] = (in[i] - at.tensors.running_mean[c]) / deviation * at.tensors.scale[c] + at.tensors.shift[c];
+  }
+}
+
+template <class Scalar>
+void backward(const BatchNorm&, const Place<Scalar>& at, const Scalar*, const Scalar*, const Scalar* out_gradient,
+              Scalar* in_gradient) {
+  for (std::size_t i = 0; i < at.in.size(); ++i) {
+    const std::size_t c = i % static_cast<std::size_t>(at.in.channels);
+    const Scalar deviation = std::sqrt(at.tensors.running_variance[c] + static_cast<Scalar>(BatchNorm::kEpsilon));
+    in_gradient[i] = out_gradient[i] * at.tensors.scale[c] / deviation;
+  }
+}
+
+template <class Scalar>
+using Examples = std::vector<std::vector<std::vector<Scalar>>>;  ///< [example][slot][value]
+
+/// Calls visit(example, value's place) for every value of a channel in the batch.
+template <class Scalar, class Visit>
+void for_each_in_channel(const Place<Scalar>& at, std::size_t examples, std::size_t channel, Visit&& visit) {
+  for (std::size_t example = 0; example < examples; ++example)
+    for (std::size_t i = channel; i < at.in.size(); i += static_cast<std::size_t>(at.in.channels)) visit(example, i);
+}
+
+template <class Scalar>
+GroupMoments<Scalar> batch_moments(const Place<Scalar>& at, const Examples<Scalar>& values, std::size_t from,
+                                   std::size_t channel) {
+  GroupMoments<Scalar> found;
+  Scalar variance = 0;
+  for_each_in_channel(at, values.size(), channel, [&](auto, auto) { found.count += 1; });
+  for_each_in_channel(at, values.size(), channel, [&](auto e, auto i) { found.mean += values[e][from][i] / found.count; });
+  for_each_in_channel(at, values.size(), channel, [&](auto e, auto i) {
+    variance += (values[e][from][i] - found.mean) * (values[e][from][i] - found.mean) / found.count;
+  });
+  found.deviation = std::sqrt(variance + static_cast<Scalar>(BatchNorm::kEpsilon));
+  return found;
+}
+
+/// Batch norm by mean and variance of the batch.
+template <class Scalar>
+void forward_batch(const Place<Scalar>& at, Examples<Scalar>& values, std::size_t from, std::size_t to) {
+  for (std::size_t c = 0; c < static_cast<std::size_t>(at.in.channels); ++c) {
+    const auto found = batch_moments(at, values, from, c);
+    for_each_in_channel(at, values.size(), c, [&](auto e, auto i) {
+      values[e][to][i] = (values[e][from][i] - found.mean) / found.deviation * at.tensors.scale[c] + at.tensors.shift[c];
+    });
+  }
+}
+
+template <class Scalar>
+void backward_batch(const Place<Scalar>& at, const Examples<Scalar>& values, std::size_t from, Examples<Scalar>& gradients,
+                    std::size_t to) {
+  for (std::size_t c = 0; c < static_cast<std::size_t>(at.in.channels); ++c) {
+    const auto found = batch_moments(at, values, from, c);
+    const auto normalized = [&](std::size_t e, std::size_t i) { return (values[e][from][i] - found.mean) / found.deviation; };
+    Scalar sum = 0, product = 0;
+    for_each_in_channel(at, values.size(), c, [&](auto e, auto i) {
+      sum += gradients[e][to][i];
+      product += gradients[e][to][i] * normalized(e, i);
+    });
+    at.gradients.shift[c] += sum;
+    at.gradients.scale[c] += product;
+    for_each_in_channel(at, values.size(), c, [&](auto e, auto i) {
+      gradients[e][from][i] += at.tensors.scale[c] / found.deviation *
+                               (gradients[e][to][i] - sum / found.count - normalized(e, i) * product / found.count);
     });
   }
 }

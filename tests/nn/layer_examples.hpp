@@ -24,6 +24,9 @@ inline Example example_of(const GlobalAvgPool&) { return {"conv 3 3 | globalavgp
 inline Example example_of(const Dense&) { return {"dense 4 | tanh | dense 6 | dense classes", kRow}; }
 inline Example example_of(const LeakyRelu&) { return {"dense 9 | leakyrelu 0.3 | dense classes", kRow}; }
 inline Example example_of(const Dropout&) { return {"dense 9 | dropout 0.3 | dense classes", kRow}; }
+inline Example example_of(const BatchNorm&) {
+  return {"conv 4 2 nobias | batchnorm | relu | conv 5 2 nobias | batchnorm 0.2 | dense classes", kSquare};
+}
 inline Example example_of(const GroupNorm&) { return {"conv 4 2 | groupnorm 2 | dense classes", kSquare}; }
 inline Example example_of(const Embedding&) { return {"embedding 4 | last | dense classes", kTokens}; }
 inline Example example_of(const Positions&) { return {"embedding 4 | positions | gru 5 | last | dense classes", kTokens}; }

@@ -55,7 +55,6 @@ TEST_CASE("norms and means of inputs without channels or without a picture are r
   CHECK_USAGE_ERROR(line("layernorm | dense classes"), "layer 1 'layernorm'", "28x28x1");
   CHECK_USAGE_ERROR(line("flatten | layernorm | dense classes", {4, 4, 2}), "layer 2 'layernorm'", "flatten");
   CHECK_USAGE_ERROR(line("globalavgpool | dense classes", {1, 1, 54}), "layer 1 'globalavgpool'", "image", "54");
-  CHECK_USAGE_ERROR(line("conv 3 3 | batchnorm | dense classes"), "layer 2 'batchnorm'", "groupnorm");
   for (const std::string made : {"fork", "add", "subsample 8 2"})
     CHECK_USAGE_ERROR(line(made + " | dense classes"), "layer 1", "'" + made.substr(0, made.find(' ')) + "'");
 }

@@ -51,7 +51,7 @@ WHOLE = {way: "floating-point labels that do not repeat are values, in tables on
          for way in ("arrays", "masked", "npz")}
 NOT_FINITE = {way: "a label that is NaN is called not finite, not missing" for way in ("arrays", "masked", "npz")}
 
-PRIVATE = {"clip": 1, "noise_multiplier": 1, "classes": 3, "range": "-5,50"}
+PRIVATE = {"clip": 1, "noise_multiplier": 1, "classes": 3, "range": "a=-5..50,b=-5..50,c=-5..50"}
 
 FACTS = {
     "the label is the last column": Fact(like()),

@@ -16,7 +16,7 @@ SGD = {"optimizer": "sgd", "learning-rate": 0.1}
 EXAMPLE = {"dp": "example", "noise-multiplier": 1.2, "clip": 0.5}
 CLIENT = {"dp": "client", "noise-multiplier": 1.5, "clip": 0.2}
 NAMED = {"mean": "0.67", "deviation": "1.2", "public-test": True}
-TABLE = {**COMMON, **NAMED, "clients": 3, "partition": "iid"}
+TABLE = {**COMMON, **NAMED, "header": "no", "clients": 3, "partition": "iid"}
 NATURAL = {**COMMON, "partition": "natural", "range": "-3,5"}
 PRIVATE = {"evaluate": "private", "evaluate-noise": 0.4, "normalize": "private", "normalize-noise": 1.0}
 

@@ -26,7 +26,7 @@ def test_the_module_and_the_program_get_the_same_bits(tmp_path, settings):
 
 
 def test_errors_have_the_words_of_the_program(tmp_path):
-    for settings in ({"rounds": 0}, {"optimizer": "agd"}, {"optimizer": "sgd", "tolerance": 1}, {"dataset": "cifar11"}, {"learning_rate": "fast"},
+    for settings in ({"rounds": 0}, {"local_objective": "proximal"}, {"optimizer": "sgd", "tolerance": 1}, {"dataset": "cifar11"}, {"learning_rate": "fast"},
                      {"data": tmp_path / "none.npz"}, {"dataset": "cifar10", "data_dir": tmp_path}):
         with pytest.raises(fedstride.Error) as raised:
             fedstride.run(**{**SMALL, **settings}, out=tmp_path / "out")

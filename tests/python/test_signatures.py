@@ -63,7 +63,7 @@ def test_help_explains_every_keyword():
 def test_resume_takes_only_what_may_change():
     parameters = inspect.signature(fedstride.resume).parameters
     assert {"rounds", "threads", "evaluate_every", "aggregation", "train", "on_round"} <= set(parameters)
-    assert not {"optimizer", "seed", "alpha", "out", "settings"} & set(parameters)
+    assert not {"batch", "seed", "alpha", "out", "settings"} & set(parameters)
 
 
 @pytest.mark.parametrize("function, names", [

@@ -47,6 +47,28 @@ def test_a_module_is_the_model_it_becomes(tmp_path, module):
     assert first.summary["test_loss"] == pytest.approx(run.summary["test_loss"], rel=1e-5)
 
 
+def test_batch_normalization_is_pytorchs(tmp_path):
+    torch.manual_seed(2)
+    module = nn.Sequential(nn.Conv2d(3, 6, 3), nn.BatchNorm2d(6), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(150, 8),
+                           nn.BatchNorm1d(8, momentum=0.3), nn.Tanh(), nn.Linear(8, 4))
+    model = fedstride.from_torch(module)
+    settings = {**OWN, "clients": 1, "rounds": 1, "batch": 60, "local_steps": 3, "server_optimizer": "average", "model": model, "data": DATA}
+    run = fedstride.run(**settings, out=tmp_path / "run")
+    trained = model.state_dict(run.model())
+    optimizer = torch.optim.SGD(module.parameters(), 0.05)
+    x, y = (torch.from_numpy(DATA["x"]) / 255 - 0.5) / 0.25, torch.from_numpy(DATA["y"])
+    for _ in range(3):
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(module(x), y).backward()
+        optimizer.step()
+    for name, tensor in module.state_dict().items():
+        if not name.endswith("num_batches_tracked"):
+            assert torch.allclose(trained[name], tensor, rtol=1e-4, atol=1e-6), name
+    module.load_state_dict(trained)
+    module.eval()
+    assert run.summary["test_loss"] == pytest.approx(loss_of(module), rel=1e-5)
+
+
 def test_tokens(tmp_path):
     tokens = RANDOM.integers(0, 9, (90, 5))
     module = nn.Sequential(nn.Embedding(9, 4), nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 9))
@@ -62,10 +84,19 @@ def test_what_fedstride_has_not_is_named():
         def forward(self, x):
             return x
 
+    class Holding(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 2)
+
     end = nn.Linear(4, 2)
     for module, *parts in (
-        (nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), end), "'1'", "BatchNorm2d", "train="),
+        (nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4, momentum=None), end), "'1'", "BatchNorm2d", "momentum"),
+        (nn.Sequential(nn.BatchNorm1d(4, track_running_stats=False), end), "'0'", "track_running_stats"),
+        (nn.Sequential(nn.BatchNorm1d(4, affine=False), end), "'0'", "affine"),
+        (nn.Sequential(nn.Conv2d(3, 4, 3), nn.InstanceNorm2d(4), end), "'1'", "InstanceNorm2d", "train="),
         (nn.Sequential(nn.Sequential(Own()), end), "'0.0'", "Own"),
+        (Holding(), "Holding", "Sequential", "train="),
         (nn.Sequential(nn.Conv2d(4, 4, 3, groups=2), end), "'0'", "groups", "2"),
         (nn.Sequential(nn.Conv2d(4, 4, (3, 5)), end), "'0'", "kernel_size", "(3, 5)"),
         (nn.Sequential(nn.Conv2d(4, 4, 3, padding="same"), end), "'0'", "padding", "same"),

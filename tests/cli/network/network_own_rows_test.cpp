@@ -109,10 +109,9 @@ TEST_CASE("clients' tables are matched by the names of their columns, whatever t
 
 TEST_CASE("a limit is of all experiments on the same rows, whatever folder they have; another record must be named by hand") {
   const Bringing bringing;
-  const Words terms{"--partition", "own",     "--roster",           bringing.roster,
-                    "--dp",        "example", "--noise-multiplier", "1.5",
-                    "--batch",     "10",      "--rounds",           "2",
-                    "--optimizer", "sgd",     "--local-epochs",     "1"};
+  const Words terms{"--partition", "own",     "--roster",           bringing.roster, "--header",       "no",
+                    "--dp",        "example", "--noise-multiplier", "1.5",           "--batch",        "10",
+                    "--rounds",    "2",       "--optimizer",        "sgd",           "--local-epochs", "1"};
   // Trains in folders of its own; how the clients ended.
   const auto experiment = [&](const std::string& name, const Words& of_client) {
     Words serving = terms;

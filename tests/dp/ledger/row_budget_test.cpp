@@ -84,7 +84,7 @@ TEST_CASE("a line left incomplete is none, and is replaced; a damaged one is ref
 TEST_CASE("the record is beside the rows") {
   const TemporaryFolder folder;
   CHECK(budget_beside(folder / "mine.csv") == folder.path() / "mine.csv.budget");
-  CHECK(budget_beside(folder / "mine.csv/") == folder.path() / "mine.csv.budget");
+  CHECK(budget_beside(folder.path()) == folder.path() / "rows.budget");
 }
 
 TEST_CASE("rows are known by their bytes, in a file or in a folder without its record") {

@@ -140,6 +140,7 @@ TEST_CASE("inside: conformance" * doctest::skip()) {
                         {"validation-fraction", text("0.1")},
                         {"batch", text("5")},
                         {"classes", text("3")},
+                        {"header", text("no")},
                         {"mean", text("0.67")},
                         {"deviation", text("1.2")}};
     Settings first = base;
@@ -221,6 +222,7 @@ TEST_CASE("inside: going on" * doctest::skip()) {
     for (const char* level : {"client", "example"})
       more[level] = {{"dp", text(level)},
                      {"classes", text("3")},
+                     {"header", text("no")},
                      {"mean", text("0.67")},
                      {"deviation", text("1.2")},
                      {"noise-multiplier", text("0.5")},

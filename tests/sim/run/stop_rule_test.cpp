@@ -44,7 +44,7 @@ TEST_CASE("a run ends in the first round at its level, like the shorter run, and
   const Json summary = summary_in(folder / "ended");
   CHECK(summary["finished"] == true);
   CHECK(summary["halted"] == ended.halted);
-  CHECK(summary["notes"].dump().find("the test rows decided") != std::string::npos);
+  CHECK(summary["notes"].dump().find("the test rows decide") != std::string::npos);
   CHECK(summary["model_hash"] == all[first]["model_hash"]);
   // It has ended, until it is told otherwise; then it has the bits of the whole run.
   CHECK(resume(folder / "ended", {}).rounds == first + 1);
@@ -64,7 +64,7 @@ TEST_CASE("patience counts rounds since the least loss on validation rows, acros
   for (std::size_t i = 0; i < all.size(); ++i)
     if (all[i]["validation_loss"] < all[least]["validation_loss"]) least = i;
   CHECK(all.size() == least + 5);
-  CHECK(summary_in(folder / "whole")["notes"].dump().find("the test rows decided") == std::string::npos);
+  CHECK(summary_in(folder / "whole")["notes"].dump().find("the test rows decide") == std::string::npos);
   RunObserver observer;
   observer.pause_after = static_cast<std::uint32_t>(least + 3);
   start(learning(folder, "parts", wild), observer);

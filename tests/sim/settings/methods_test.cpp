@@ -32,6 +32,7 @@ const std::map<std::string, Definition> kDefinitions = {
     {"fedadam", {"sgd", "plain", "mean", "adam"}},
     {"fedyogi", {"sgd", "plain", "mean", "yogi"}},
     {"fedadagrad", {"sgd", "plain", "mean", "adagrad"}},
+    {"fedbn", {"sgd", "plain", "mean", "average", {{"personal", "local-layers"}, {"local-layers", "batchnorm"}}}},
     {"fednova", {"sgd", "nova", "mean", "average"}},
     {"feddyn", {"sgd", "dyn", "mean", "average"}},
     {"dp-fedavg",
@@ -71,7 +72,7 @@ TEST_CASE("each method resolves to the pieces of its paper, which config.toml sh
     CHECK(configuration.objective.name() == definition.objective);
     CHECK(configuration.aggregation.name() == definition.aggregation);
     CHECK(configuration.server.name() == definition.server);
-    CHECK(configuration.personal.name() == "none");
+    CHECK(configuration.personal.name() == (definition.more.contains("personal") ? "local-layers" : "none"));
     CHECK(configuration.mode.name() == "sync");
     for (const auto& [key, value] : definition.more) CHECK(text_of(configuration, key) == value);
     // The file of a run repeats it, and is the same run as one whose settings were named one by one.
