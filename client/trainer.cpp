@@ -347,7 +347,7 @@ void Trainer::train_epochs(const Pass& pass, PartState& state, auto& source, con
       progress.of_round =
           (progress.epoch - pass.first_epoch + static_cast<double>(step) / static_cast<double>(steps)) / pass.epochs;
       progress.noise = source.next_noise();
-      gather(running_, weights_, running_before_);
+      if (!running_.empty()) gather(running_, weights_, running_before_);
       const StepReport outcome = optimizer.step(state, scratch_, weights_, Gradient(gradient, batch_loss), progress);
       if (!running_.empty()) {
         scatter(running_, running_before_, weights_);  // no gradient, weight decay or pull moves running statistics

@@ -112,6 +112,12 @@ void no_sequence(const Flow& input, const LayerPlace& place, std::string_view in
                       std::string(instead));
 }
 
+/// Refuses a flattened image as the input of a layer that reads channels.
+void no_flattened_picture(const Flow& input, const LayerPlace& place) {
+  if (input.form == Flow::Form::flattened_picture)
+    throw usage_error(place.name() + " reads a flattened image, which has no channels; put it before flatten");
+}
+
 /// The output of square windows of this kernel and stride; throws if the input is not an image or the window does not fit.
 Flow windows(const Flow& input, int channels, int kernel, int stride, int padding, const LayerPlace& place) {
   no_sequence(input, place, "it needs an image");
@@ -255,8 +261,7 @@ std::string text(const GroupNorm& norm) { return std::to_string(norm.groups); }
 Flow output(const GroupNorm& norm, const Flow& input, const LayerPlace& place) {
   const int channels = input.shape.channels;
   no_sequence(input, place, "use layernorm for sequences");
-  if (input.form == Flow::Form::flattened_picture)
-    throw usage_error(place.name() + " reads a flattened image, which has no channels; put it before flatten");
+  no_flattened_picture(input, place);
   if (channels % norm.groups != 0) {
     int below = std::min(norm.groups, channels), above = norm.groups;
     while (channels % below != 0) --below;
@@ -286,8 +291,7 @@ std::string text(const BatchNorm& norm) { return norm.momentum == BatchNorm().mo
 
 Flow output(const BatchNorm&, const Flow& input, const LayerPlace& place) {
   no_sequence(input, place, "use layernorm for sequences");
-  if (input.form == Flow::Form::flattened_picture)
-    throw usage_error(place.name() + " reads a flattened image, which has no channels; put it before flatten");
+  no_flattened_picture(input, place);
   return input;
 }
 
@@ -408,8 +412,7 @@ Flow output(const Sequence&, const Flow& input, const LayerPlace& place) {
 // layernorm
 
 Flow output(const LayerNorm&, const Flow& input, const LayerPlace& place) {
-  if (input.form == Flow::Form::flattened_picture)
-    throw usage_error(place.name() + " reads a flattened image, which has no channels; put it before flatten");
+  no_flattened_picture(input, place);
   if (input.shape.channels == 1)
     throw usage_error(place.name() + " reads " + input.shape.text() +
                       ": one channel has no variance; at least two channels are needed");

@@ -23,9 +23,9 @@ void set_host(Host host);
 /// The host of this process. By default its program is this process's executable.
 const Host& host();
 
-/// From now on the first Ctrl-C, SIGTERM or SIGUSR1 (before a preemption, sbatch --signal) sets stop_requested (core/stop.hpp), whose address is returned. If the program has not
-/// ended after 1.8 seconds, it exits with code 130 as if killed; finished rounds are on disk. A second signal ends the process at
-/// once. Installs nothing if the host handles signals.
+/// From now on the first Ctrl-C, SIGTERM or SIGUSR1 (before a preemption, sbatch --signal) sets stop_requested (core/stop.hpp),
+/// whose address is returned. If the program has not ended after 1.8 seconds, it exits with code 130 as if killed; finished rounds
+/// are on disk. A second signal ends the process at once. Installs nothing if the host handles signals.
 const std::atomic<bool>* stop_on_signals();
 
 /// From now on SIGHUP only increments the returned counter.

@@ -24,9 +24,10 @@ std::vector<CostTogether> cost_together(const std::filesystem::path& sweep, std:
     if (!is_there(run / "ledger.jsonl")) continue;
     const LedgerBook book = read_ledger(run / "ledger.jsonl", {}, ledger_key(run)).book;
     const Configuration configuration = resolve_unchecked(cell.settings);
+    const RowSpending spent = row_spending(book.totals());
     for (const LedgerStatement& promised : book.header().statements) {
       Runs& runs = all[{configuration.data.empty() ? configuration.dataset : configuration.data, promised.level}];
-      runs.spent.push_back(row_spending(book.totals()));
+      runs.spent.push_back(spent);
       runs.delta = std::min(runs.delta, promised.delta);
     }
   }
