@@ -331,7 +331,7 @@ void Trainer::train_epochs(const Pass& pass, PartState& state, auto& source, con
     if (signals.progress != nullptr) signals.progress->fetch_add(result.examples, std::memory_order_relaxed);
     return result.sink_sum;
   };
-  if (!running_.empty()) network_.add_batches(nullptr);  // of gradients before the first step
+  if (!running_.empty()) network_.forget_batches();  // of other clients, and of gradients before the first step
   Progress progress{.epoch = pass.first_epoch};
   for (; progress.epoch < pass.first_epoch + pass.epochs; ++progress.epoch) {
     std::span<const ParameterRange> held;

@@ -126,7 +126,7 @@ class Builder:
 
     def add(self, layers, module):
         layers.append(module)
-        self.zeros = module(self.zeros)
+        self.zeros = module.eval()(self.zeros)  # one row, over which nothing can be normalized
 
     def line(self):
         layers = []
@@ -183,7 +183,7 @@ class Builder:
             module = self.counted("fc", nn.Linear(self.zeros.shape[-1], units, bias="nobias" not in words))
         elif kind == "batchnorm":
             norm = nn.BatchNorm2d if self.zeros.dim() == 4 else nn.BatchNorm1d
-            module = self.counted("bn", norm(channels, momentum=float(words[0]) if words else 0.1))
+            module = self.counted("bn", norm(channels, momentum=None if words == ["cumulative"] else float(words[0]) if words else 0.1))
         elif kind == "groupnorm":
             module = self.counted("gn", nn.GroupNorm(int(words[0]), channels))
         elif kind == "layernorm":
@@ -227,7 +227,8 @@ def load(path):
     shape = [int(side) for side in metadata["fedstride.input"].split("x")]
     model, names = build(metadata["fedstride.model"], shape, int(metadata["fedstride.classes"]),
                          int(metadata.get("fedstride.vocabulary", 0)))
-    wanted = {f"{name}.{kind}": value for name, module in names.items() for kind, value in module.named_parameters()}
+    wanted = {f"{name}.{kind}": value for name, module in names.items() for kind, value in module.state_dict(keep_vars=True).items()
+              if kind != "num_batches_tracked"}
     if wanted.keys() != tensors.keys():
         raise ValueError(f"the file's tensors differ from the model's in: {sorted(wanted.keys() ^ tensors.keys())}")
     with torch.no_grad():

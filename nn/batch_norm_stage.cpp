@@ -79,16 +79,16 @@ class BatchNormStage final : public RowStageWithParameters {
   void weighted_piece(int, const Signal&, std::span<const float>, const SumTarget&) override { refuse(); }
 
   void add_batches(float* weights) override {
-    const auto joins = static_cast<float>(momentum_), stays = static_cast<float>(1 - momentum_);
     for (const float* batch = batches_.data(); weights != nullptr && batch != batches_.data() + batches_.size();
-         batch += 2 * channels_)
-      for (std::size_t c = 0; c < channels_; ++c) {
-        float& mean = weights[tensors_.running_mean.offset + c];
-        float& variance = weights[tensors_.running_variance.offset + c];
-        mean = stays * mean + joins * batch[c];
-        if (const float own = batch[channels_ + c]; own >= 0) variance = stays * variance + joins * own;
-      }
+         batch += 2 * channels_) {
+      add(batch, means_, weights + tensors_.running_mean.offset);
+      if (batch[channels_] >= 0) add(batch + channels_, variances_, weights + tensors_.running_variance.offset);
+    }
     batches_.clear();
+  }
+  void forget_batches() override {
+    batches_.clear();
+    means_ = variances_ = 0;
   }
 
  private:
@@ -97,6 +97,14 @@ class BatchNormStage final : public RowStageWithParameters {
     throw failure("batchnorm mixes the examples of a batch, so no example has its own gradient");
   }
   GroupNormOutput output() const { return {weights_ + tensors_.scale.offset, weights_ + tensors_.shift.offset, relu_}; }
+
+  /// Adds a batch's values to running ones, which `count` batches have made so far.
+  void add(const float* values, std::uint64_t& count, float* running) const {
+    ++count;
+    const double share = momentum_ > 0 ? momentum_ : 1 / static_cast<double>(count);
+    const auto joins = static_cast<float>(share), stays = static_cast<float>(1 - share);
+    for (std::size_t c = 0; c < channels_; ++c) running[c] = stays * running[c] + joins * values[c];
+  }
 
   /// Sets mean and deviation of the batch, and keeps its mean and unbiased variance; a variance of one value is unknown: -1.
   void measure(const Signal& in, RowRange range) {
@@ -144,6 +152,8 @@ class BatchNormStage final : public RowStageWithParameters {
   std::vector<double> sums_;           ///< scratch
   std::vector<float> factors_;         ///< scratch
   std::vector<float> batches_;         ///< means and variances of the batches since add_batches
+  std::uint64_t means_ = 0;            ///< added since forget_batches
+  std::uint64_t variances_ = 0;        ///< the same; fewer if a batch had none
 };
 
 }  // namespace

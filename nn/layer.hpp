@@ -113,14 +113,14 @@ struct GroupNorm {
   int groups = 1;
 };
 
-/// batchnorm [MOMENTUM]: each channel is normalized to mean 0 and variance 1 over the batch and the image, then scaled and shifted
-/// (Ioffe & Szegedy, ICML 2015). Running averages of mean and variance, in which a batch has weight MOMENTUM, replace the batch's in
+/// batchnorm [MOMENTUM|cumulative]: each channel is normalized to mean 0 and variance 1 over the batch and the image, then scaled and
+/// shifted (Ioffe & Szegedy, ICML 2015). Running averages of mean and variance, in which a batch has weight MOMENTUM, replace the batch's in
 /// evaluation and in a frozen layer. A row's values are channels of one place.
 struct BatchNorm {
   static constexpr std::string_view kName = "batchnorm";
   static constexpr LayerTraits kTraits{.mixes_examples = true, .has_parameters = true, .keeps_places = true};
   static constexpr double kEpsilon = 1e-5;  ///< added to the variance, as PyTorch does
-  double momentum = 0.1;
+  double momentum = 0.1;                    ///< 0: cumulative, the plain average of the batches of a client's training in a round
 };
 
 /// layernorm: the channels of each place are normalized to mean 0 and variance 1, then each channel is scaled and shifted (Ba,

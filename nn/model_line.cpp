@@ -283,11 +283,17 @@ LayerTensorForms tensors(const GroupNorm&, const Flow& flow) {
 
 // batchnorm
 
-constexpr std::string_view syntax(const BatchNorm&) { return "batchnorm [MOMENTUM]"; }
+constexpr std::string_view syntax(const BatchNorm&) { return "batchnorm [MOMENTUM|cumulative]"; }
 void read(BatchNorm& norm, Words& words, const ExampleForm&) {
-  if (!words.done()) norm.momentum = words.share("the momentum");
+  if (words.takes("cumulative"))
+    norm.momentum = 0;
+  else if (!words.done())
+    norm.momentum = words.share("the momentum");
 }
-std::string text(const BatchNorm& norm) { return norm.momentum == BatchNorm().momentum ? "" : number_text(norm.momentum); }
+std::string text(const BatchNorm& norm) {
+  if (norm.momentum == 0) return "cumulative";
+  return norm.momentum == BatchNorm().momentum ? "" : number_text(norm.momentum);
+}
 
 Flow output(const BatchNorm&, const Flow& input, const LayerPlace& place) {
   no_sequence(input, place, "use layernorm for sequences");

@@ -50,6 +50,11 @@ void Network::add_batches(float* weights) {
     if (placed.weights != nullptr) placed.weights->add_batches(weights);
 }
 
+void Network::forget_batches() {
+  for (const PlacedStage& placed : workspace_->stages)
+    if (placed.weights != nullptr) placed.weights->forget_batches();
+}
+
 BatchLoss Network::evaluate(const float* weights, const Answers& answers, std::span<Label> predicted, ForEachPiece for_each_piece,
                             std::span<float> scores) {
   const int rows = static_cast<int>(std::max(answers.labels.size(), answers.values.size()) / model().form().answers());

@@ -52,6 +52,8 @@ class Network {
   /// Adds the batches of the gradients since the last call, in order, to the running statistics of batch normalization in these
   /// weights; null: forgets them.
   void add_batches(float* weights);
+  /// Drops these batches, before another client's training; cumulative averages begin anew.
+  void forget_batches();
 
   /// The first half of a private step: one forward and one backward pass of the batch in training mode, up to the point where the
   /// L2 norm of each example's gradient over all trainable parameters is known. `norms` receives one value per example. It is

@@ -149,6 +149,8 @@ class RowStageWithParameters : public RowStage {
   /// For a stage with running statistics: those in `weights`, with the batches of the gradients since the last call added to them if
   /// `weights` is not null.
   virtual void add_batches(float* /*weights*/) {}
+  /// Drops these batches; a cumulative average begins anew.
+  virtual void forget_batches() {}
 
   /// True if gradient pieces read out.gradient again after backward; asked once everything is prepared.
   virtual bool keeps_gradients() const = 0;

@@ -30,6 +30,10 @@ py::dict load_tensors(const std::string& path) {
   return tensors;
 }
 
+std::map<std::string, std::string> tensor_strings(const std::string& path) {
+  return computed([&] { return read_safetensors(path).metadata; });
+}
+
 // Writes tensors in order of their names. The arrays are float32 and contiguous.
 void save_tensors(const std::string& path, const std::map<std::string, py::array_t<float>>& tensors,
                   const std::map<std::string, std::string>& strings) {
@@ -58,6 +62,7 @@ void save_tensors(const std::string& path, const std::map<std::string, py::array
 
 void register_tensors(py::module_& module) {
   module.def("load_tensors", load_tensors, py::arg("path"));
+  module.def("tensor_strings", tensor_strings, py::arg("path"));
   module.def("save_tensors", save_tensors, py::arg("path"), py::arg("tensors"), py::arg("metadata"));
 }
 

@@ -52,7 +52,7 @@ in_own_mounts() {
 # bare RELEASE: creates a new chroot with only the minimal base of this Debian release, which is kept in build/bare-RELEASE.tar.
 bare() {
   local kept="$root/build/bare-$1.tar" url setting
-  url=$(mirror | head -n 1)
+  url=$(mirror | sed -n 1p)
   [ -n "$url" ] || stop "apt's sources of this machine name no mirror of Debian 12 (bookworm)"
   if mountpoint -q "$chroot/proc"; then
     umount "$chroot/proc"

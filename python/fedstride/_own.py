@@ -2,17 +2,20 @@
 
 import contextlib
 import hashlib
+import json
 import os
 import pathlib
 import shutil
 import tempfile
 
+from . import _core
 from ._arrays import array_of
 from ._core import UsageError
 from ._rows import point_to
 from ._settings import OWN_PARTS
 from .code import code_setting
 
+_FORM = "fedstride.form"  # the entry of a file of first weights with the order of PyTorch's tensors and those that do not change
 
 
 def tensors_of(model):
@@ -47,30 +50,53 @@ def tensor_line(arrays):
     return " | ".join(" ".join(["tensor", name, *map(str, array.shape)]) for name, array in arrays.items())
 
 
-def weights_place(folder, arrays):
-    """The path of weights in a folder, whose name contains their hash."""
+def weights_place(folder, arrays, form=None):
+    """The path of weights in a folder, whose name contains the hash of weights and form (tensors_of)."""
     digest = hashlib.sha256()
     for name, array in arrays.items():
         digest.update(name.encode() + b"\0" + str(array.shape).encode() + array.tobytes())
+    if form and form["torch"]:
+        digest.update(_form_text(form).encode())
     return os.path.join(folder, f"weights-{digest.hexdigest()[:16]}.safetensors")
 
 
-def save_first_weights(folder, arrays):
+def save_first_weights(folder, arrays, form=None):
     """Saves weights in a folder, at their place; returns the path."""
     from .tensors import save_tensors
 
-    path = weights_place(folder, arrays)
+    path = weights_place(folder, arrays, form)
     if not os.path.exists(path):
         os.makedirs(folder, exist_ok=True)
-        save_tensors(path, arrays)
+        save_tensors(path, arrays, **{_FORM: _form_text(form)} if form and form["torch"] else {})
     return path
 
 
+def kept_form(settings):
+    """The form of a begun run's tensors, from the file of its first weights; empty if they are NumPy's."""
+    if not str(settings.get("model", "")).startswith("tensor ") or not settings.get("init"):
+        return {}
+    text = _core.tensor_strings(os.fspath(settings["init"])).get(_FORM)
+    if text is None:
+        return {}
+    import numpy
+    import torch
+
+    form = json.loads(text)
+    fixed = {name: torch.from_numpy(numpy.array(values, dtype).reshape(shape)) for name, (dtype, shape, values) in form["fixed"].items()}
+    return {"order": form["order"], "fixed": fixed, "torch": True}
+
+
+def _form_text(form):
+    arrays = {name: array_of(tensor) for name, tensor in form["fixed"].items()}
+    fixed = {name: [array.dtype.name, list(array.shape), array.reshape(-1).tolist()] for name, array in arrays.items()}
+    return json.dumps({"order": form["order"], "fixed": fixed})
+
+
 @contextlib.contextmanager
-def first_weights(arrays):
+def first_weights(arrays, form=None):
     """Yields a file of the weights that exists while the context lasts, and a function that moves them to a run's folder."""
     with tempfile.TemporaryDirectory(prefix="fedstride-") as folder:
-        path = save_first_weights(folder, arrays)
+        path = save_first_weights(folder, arrays, form)
 
         def keep(run):
             own = pathlib.Path(run).absolute() / pathlib.Path(path).name  # part of the run's identity

@@ -52,12 +52,12 @@ def _settings(given: Mapping[str, Any], weights: pathlib.Path, tensors: list[Any
     settings |= {key: "callable" for key in own if key in OWN_PARTS}
     model = settings.get("model")
     if isinstance(model, LayeredModel):
-        settings["model"], settings["init"] = model.line, weights_place(weights, model.tensors)
-        tensors.append(model.tensors)
+        tensors.append((model.tensors, None))
+        settings["model"], settings["init"] = model.line, weights_place(weights, *tensors[-1])
     elif model is not None and not isinstance(model, str):
         own["model"] = model
-        tensors.append(tensors_of(model)[0])
-        settings["model"], settings["init"] = tensor_line(tensors[-1]), weights_place(weights, tensors[-1])
+        tensors.append(tensors_of(model))
+        settings["model"], settings["init"] = tensor_line(tensors[-1][0]), weights_place(weights, *tensors[-1])
     if own:
         settings["code"] = code_setting({key: value for key, value in own.items() if key not in ("evaluate", "model")}) or "own=?"
         _known[settings["code"] + (settings["init"] if "model" in own else "")] = own
@@ -106,7 +106,7 @@ def experiment_file(given: Mapping[str, Any], out: Any, jobs: int) -> Iterator[s
                 lines += [f"[[{table}]]" if one is not content else f"[{table}]", *_lines(one)]
     with _processes(jobs), tempfile.TemporaryDirectory(prefix="fedstride-") as folder:  # a fork precedes all threads
         for one in tensors:
-            save_first_weights(weights, one)
+            save_first_weights(weights, *one)
         path = pathlib.Path(folder) / f"{name}.toml"
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
         yield os.fspath(path)

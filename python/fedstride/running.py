@@ -11,7 +11,7 @@ from typing import Any, Literal, overload
 from . import _core
 from ._commands import asked
 from ._core import Error, UsageError
-from ._own import OwnCode, first_weights, tensor_line, tensors_of
+from ._own import OwnCode, first_weights, kept_form, tensor_line, tensors_of
 from ._rows import partition_file
 from ._settings import of_command, of_resume, of_run, takes
 from ._types import Data, Evaluate, OnRound, Place, Rows, Tensors, Train, Value
@@ -100,7 +100,7 @@ def run(
                                  "it is a PyTorch module of known layers")
             tensors, form = tensors_of(model)
             code.settings["model"] = tensor_line(tensors)
-            code.settings["init"], keep_weights = until_done.enter_context(first_weights(tensors))
+            code.settings["init"], keep_weights = until_done.enter_context(first_weights(tensors, form))
             if not any(code.settings.get(key) is not None for key in ("partition", "dataset", "data")) and config is None:
                 code.settings["partition"] = "outside"
         has_data = config is not None or any(code.settings.get(key) is not None for key in ("dataset", "data"))
@@ -137,7 +137,7 @@ def resume(
 
     settings: any that may change: `rounds` (not fewer than finished), `threads`, `evaluate_every` and others.
     data: for a run on arrays, the same arrays; other contents raise Error.
-    model: for a run with PyTorch tensors, the tensors or a module; names and types matter, values do not.
+    model: not needed; if it is given, its tensors' names and types must be the run's (values do not matter).
     train, evaluate, workers, partition, cohort, aggregation, server_optimizer: as for `run`; the functions must have the same names
         and versions.
     on_round, progress, verbose: as for `run`.
@@ -148,7 +148,7 @@ def resume(
     begun = Run(folder).settings.get("code", "") if has_run else ""
     if has_run and "?" not in begun and (code.code or "") != begun:
         raise UsageError(f"the run in '{os.fspath(folder)}' was started with the code '{begun}', not '{code.code or ''}'; it must be the same")
-    form = {} if model is None else tensors_of(model)[1]
+    form = kept_form(Run(folder).settings if has_run and train else {}) if model is None else tensors_of(model)[1]
     given = {key: value for key, value in code.settings.items() if key not in code.functions}
     functions = code.begin(**form, arrays=arrays)
     with watching(on_round, progress, verbose) as watcher:

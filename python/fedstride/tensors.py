@@ -22,9 +22,12 @@ def load_tensors(path: Place) -> dict[str, NDArray[numpy.float32]]:
     return _core.load_tensors(os.fspath(path))
 
 
-def save_tensors(path: Place, tensors: Mapping[str, ArrayLike]) -> None:
+def save_tensors(path: Place, tensors: Mapping[str, ArrayLike], **strings: str) -> None:
     """Writes a dict of arrays or PyTorch tensors as 32-bit floats to a .safetensors file, for `init=` or PyTorch. Raises UsageError for
-    invalid names or arrays, Error if the file cannot be written. The file is replaced atomically."""
+    invalid names or arrays, Error if the file cannot be written. The file is replaced atomically.
+
+    strings: further entries of the file's metadata.
+    """
     import numpy
 
     arrays = {}
@@ -36,4 +39,4 @@ def save_tensors(path: Place, tensors: Mapping[str, ArrayLike]) -> None:
             raise UsageError(f"tensor '{name}' has dtype {array.dtype}; valid: numbers and booleans")
         # numpy.ascontiguousarray would turn 0 dimensions into 1.
         arrays[name] = numpy.require(array.astype(numpy.float32, copy=False), requirements=["C", "A"])
-    _core.save_tensors(os.fspath(path), arrays, {"format": "pt"})
+    _core.save_tensors(os.fspath(path), arrays, {"format": "pt", **strings})

@@ -168,9 +168,9 @@ def _word(place, layer, kind, is_last):
         return "globalavgpool"
     if kind in ("BatchNorm1d", "BatchNorm2d"):
         _must(place, layer, kind, eps=_EPSILON, affine=True, track_running_stats=True)
-        if layer.momentum is None:
-            raise UsageError(f"layer '{place}', {kind}: momentum is None, a cumulative average; it must be a number above 0")
-        return f"batchnorm {layer.momentum:.9g}"
+        if layer.momentum == 0:
+            raise UsageError(f"layer '{place}', {kind}: momentum is 0, so its statistics never move; freeze the layer, or give a number above 0")
+        return "batchnorm cumulative" if layer.momentum is None else f"batchnorm {layer.momentum:.9g}"
     if kind == "GroupNorm":
         _must(place, layer, kind, eps=_EPSILON, affine=True)
         return f"groupnorm {layer.num_groups}"

@@ -73,10 +73,17 @@ def _caption(sweep, grid):
     return latex_text(" ".join(filter(None, (title, grid.caption)))).replace("±", r"$\pm$")
 
 
+def _broken(text):
+    """A cell's text, which may break after the signs that join words of code and paths."""
+    text = re.sub(r"(?=\w*\d)[a-zA-Z\d]{6}(?=[a-zA-Z\d]{6})", "\\g<0>\ue000", text)  # TeX does not hyphenate words with digits
+    text = re.sub(r"(\\_|[-=,/:;.])(?=\w)", "\\1\ue000", latex_text(text))
+    return r"\raggedright\hspace{0pt}" + text.replace("\ue000", r"\allowbreak{}")
+
+
 def _listed(heads, rows):
     """A plain table whose cells may break over lines."""
-    lines = [" & ".join(map(latex_text, line)) + r" \\" for line in (heads, *rows)]
-    width = f"p{{{0.9 / len(heads):.2f}\\linewidth}}"
+    lines = [" & ".join(map(_broken, line)) + r" \tabularnewline" for line in (heads, *rows)]
+    width = rf"p{{\dimexpr(\linewidth-{2 * (len(heads) - 1)}\tabcolsep)/{len(heads)}\relax}}"
     return "\n".join([rf"\begin{{tabular}}{{@{{}}{width * len(heads)}@{{}}}}", r"\toprule", lines[0], r"\midrule", *lines[1:],
                       r"\bottomrule", r"\end{tabular}", ""])
 

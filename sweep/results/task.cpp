@@ -61,7 +61,13 @@ void read_sweep(Folder& folder) {
   if (const std::string file = text_at(json, "file"); !file.empty()) folder.experiment.file = file;
   folder.machine = texts_at(json, "machine");
   folder.inputs = texts_at(json, "inputs");
-  folder.cells = expand(folder.experiment, folder.inputs);
+  try {
+    folder.cells = expand(folder.experiment, folder.inputs);
+  } catch (const Error&) {  // Python knows its functions as values of settings
+    if (folder.experiment.text.find("\ncode = ") == std::string::npos) throw;
+    throw usage_error("'" + folder.path.string() + "' has cells of own Python code, which this program does not read; " +
+                      "fedstride.report and fedstride.Sweep do, in Python");
+  }
 }
 
 // Reads the folder of one run as a sweep of one cell.

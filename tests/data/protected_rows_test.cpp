@@ -97,7 +97,7 @@ TEST_CASE("whether there is a header is asked, whatever the first line is, unles
     ReadSettings settings = named();
     CHECK_USAGE_ERROR(read_as_told(first + kTable, settings), "line 1", "first line is a header", "--header yes", "--header no");
   }
-  for (const std::string& range : {"age=0..10,chol=0..20", "chol=0..20,age=0..10"}) {
+  for (const char* range : {"age=0..10,chol=0..20", "chol=0..20,age=0..10"}) {
     ReadSettings settings = named(3, range);
     CHECK(read_as_told(names + kTable, settings).train.mean == std::vector<float>{5, 10});
   }

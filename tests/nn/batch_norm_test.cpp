@@ -79,6 +79,37 @@ TEST_CASE(
   CHECK(weights == kept);
 }
 
+TEST_CASE("a cumulative average weighs a client's batches equally, without those of undone steps and of other clients") {
+  const Model model = Model::parse("batchnorm cumulative | dense classes", {1, 1, 1}, 2);
+  CHECK(model.line() == "batchnorm cumulative | dense classes");
+  const std::size_t mean = tensor(model, "bn1.running_mean").offset, variance = tensor(model, "bn1.running_var").offset;
+  Vector weights = model.initial(Initialization::fan_in, 1);
+  Network network(model, 3);
+  const auto step = [&](std::vector<float> batch) {
+    std::copy(batch.begin(), batch.end(), network.inputs(static_cast<int>(batch.size())).begin());
+    const std::vector<Label> labels(batch.size());
+    std::vector<Row> rows(batch.size());
+    network.gradient(weights.data(), {labels, rows, {}, {}}, [](std::size_t, std::span<const float>) { return 0.0; });
+  };
+  step({1, 2, 4});
+  step({5, 7});
+  network.add_batches(weights.data());
+  CHECK(weights[mean] == doctest::Approx((7.0 / 3 + 6) / 2));
+  CHECK(weights[variance] == doctest::Approx((7.0 / 3 + 2) / 2));
+  step({100, 200});
+  network.add_batches(nullptr);
+  step({9});
+  network.add_batches(weights.data());
+  CHECK(weights[mean] == doctest::Approx((7.0 / 3 + 6 + 9) / 3));
+  CHECK(weights[variance] == doctest::Approx((7.0 / 3 + 2) / 2));
+  step({100, 200});
+  network.forget_batches();
+  step({2, 4});
+  network.add_batches(weights.data());
+  CHECK(weights[mean] == 3);
+  CHECK(weights[variance] == 2);
+}
+
 TEST_CASE("evaluation and a frozen layer take the running statistics, and a frozen layer leaves them") {
   Setting setting(kLine, kInput, 4, 8);
   setting.weights = after_gradients(setting, {}, 3);

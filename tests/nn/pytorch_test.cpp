@@ -20,29 +20,28 @@
 namespace fedstride::test::pytorch_test {
 namespace {
 
+constexpr int kRows = 6;
+
 template <class T>
 std::string_view bytes_of(const std::vector<T>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
 }
 
-/// Writes a model, a batch, its scores by the slow twin, the weights after one SGD step by the network, and the sum of its
-/// examples' clipped gradients.
-void write_case(const std::filesystem::path& folder, std::string_view line, const ExampleForm& form) {
-  constexpr int kRows = 6;
-  constexpr float kRate = 0.1F;
-  const auto model = Model::parse(line, form);
-  Vector weights = model.initial(Initialization::fan_in, 1);
-  RandomStream random(1, {.purpose = Purpose::test});
-  const RandomExamples<float> made(form, kRows, random);
-  const auto &inputs = made.inputs, &values = made.values;
-  const auto& labels = made.labels;
-  std::vector<Row> rows;
-  for (Row row = 0; row < kRows; ++row) rows.push_back(row);
-  const Batch batch{labels, rows, {}, values};
-  write_file(folder / "model.safetensors", write_safetensors(model, weights));
-  const std::vector<double> exact_weights(weights.begin(), weights.end()), exact_inputs(inputs.begin(), inputs.end());
-  const auto twin = reference_gradient<double>(model, exact_weights, exact_inputs, batch);
-  Network network(model, kRows);
+/// Saves tensors in double as two files, whose sum they are.
+void write_exactly(const std::filesystem::path& folder, const std::string& name, const Model& model,
+                   const std::vector<double>& values) {
+  Vector high(values.size()), low(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    view(high)[i] = static_cast<float>(values[i]);
+    view(low)[i] = static_cast<float>(values[i] - static_cast<double>(view(high)[i]));
+  }
+  write_file(folder / (name + ".safetensors"), write_safetensors(model, high));
+  write_file(folder / (name + "_rest.safetensors"), write_safetensors(model, low));
+}
+
+/// Writes the sum of the examples' gradients, of which some are clipped, and the norm to which they are.
+void write_clipped(const std::filesystem::path& folder, const Model& model, Network& network, const Vector& weights,
+                   const std::vector<float>& inputs, const Batch& batch) {
   std::copy(inputs.begin(), inputs.end(), network.inputs(kRows).begin());
   std::vector<double> norms(kRows);
   network.per_example(weights.data(), batch, norms);
@@ -59,17 +58,41 @@ void write_case(const std::filesystem::path& folder, std::string_view line, cons
   });
   write_file(folder / "clipped.safetensors", write_safetensors(model, sum));
   write_file(folder / "clip.txt", std::to_string(clip));
+}
+
+/// Writes a model, a batch, its scores and mean gradient by the slow twin, the weights after one SGD step by the network, and, where
+/// examples have gradients of their own, the sum of these, clipped.
+void write_case(const std::filesystem::path& folder, std::string_view line, const ExampleForm& form) {
+  constexpr float kRate = 0.1F;
+  const auto model = Model::parse(line, form);
+  // At seed 1, rounding carries one of resnet20's activations over the kink of relu.
+  Vector weights = model.initial(Initialization::fan_in, 2);
+  RandomStream random(2, {.purpose = Purpose::test});
+  const RandomExamples<float> made(form, kRows, random);
+  const auto &inputs = made.inputs, &values = made.values;
+  const auto& labels = made.labels;
+  std::vector<Row> rows;
+  for (Row row = 0; row < kRows; ++row) rows.push_back(row);
+  const Batch batch{labels, rows, {}, values};
+  write_file(folder / "model.safetensors", write_safetensors(model, weights));
+  const std::vector<double> exact_weights(weights.begin(), weights.end()), exact_inputs(inputs.begin(), inputs.end());
+  const auto twin = reference_gradient<double>(model, exact_weights, exact_inputs, batch);
+  write_exactly(folder, "gradient", model, twin.gradient);
+  write_file(folder / "scores.bin", bytes_of(twin.scores));
+  Network network(model, kRows);
+  std::filesystem::remove(folder / "clipped.safetensors");
+  if (model.running_statistics().empty()) write_clipped(folder, model, network, weights, inputs, batch);
   write_file(folder / "parameters.txt", std::to_string(model.parameter_count()));
   std::copy(inputs.begin(), inputs.end(), network.inputs(kRows).begin());
   network.gradient(weights.data(), batch, [&](std::size_t offset, std::span<const float> gradient) {
     for (std::size_t i = 0; i < gradient.size(); ++i) view(weights)[offset + i] -= kRate * gradient[i];
     return 0.0;
   });
+  network.add_batches(weights.data());
   write_file(folder / "step.safetensors", write_safetensors(model, weights));
   write_file(folder / "inputs.bin", bytes_of(inputs));
   write_file(folder / "labels.bin", bytes_of(labels));
   write_file(folder / "values.bin", bytes_of(values));
-  write_file(folder / "scores.bin", bytes_of(std::vector<float>(twin.scores.begin(), twin.scores.end())));
   write_file(folder / "rate.txt", "0.1");
 }
 
@@ -95,6 +118,9 @@ TEST_CASE("the same weights in PyTorch give the same scores, the same step and t
       {"simple-cnn", {32, 32, 3}},
       {"resnet8-gn", {16, 16, 3}},
       {"resnet20-gn", {8, 8, 3}},
+      {"resnet20", {8, 8, 3}},
+      {"resnet18", {4, 4, 3}},
+      {"batchnorm | dense 7 nobias | batchnorm cumulative | tanh | dense classes", {1, 1, 9}},
       {"resnet18-gn", {4, 4, 3}},
       {"conv 6 3 2 1 | layernorm | gelu | maxpool 3 2 pad 1 | leakyrelu | conv 8 2 | sigmoid | avgpool 3 1 pad 1 | dense 12 | "
        "layernorm | leakyrelu 0.2 | residual { dense 12 | gelu } | dense classes",

@@ -532,6 +532,9 @@ def test_a_pytorch_model_trains_as_in_a_plain_loop_of_pytorch(tmp_path):
         assert "layers.1.num_batches_tracked" not in run.model() and "layers.1.running_mean" in run.model()
     named_train = fedstride.named("plain", 1)(train)
     run = fedstride.run(model=first, train=named_train, clients=3, examples=counts, rounds=2, out=tmp_path / "a")
+    kept = fedstride.resume(run, rounds=3, train=named_train)  # PyTorch's tensors, as the run's folder says
+    assert kept.summary["model_hash"] == fedstride.open_run(tmp_path / "3").summary["model_hash"]
+    run = fedstride.run(model=first, train=named_train, clients=3, examples=counts, rounds=2, out=tmp_path / "b")
     run = fedstride.resume(run, rounds=3, train=named_train, model=first)
     assert run.summary["model_hash"] == fedstride.open_run(tmp_path / "3").summary["model_hash"]
     with refused(fedstride.UsageError, "'bias'"):

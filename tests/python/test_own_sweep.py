@@ -3,7 +3,9 @@
 import csv
 import importlib.util
 import json
+import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import threading
@@ -155,7 +157,7 @@ import fedstride, numpy as np
 from test_own_sweep import SMALL, experiment
 
 def train(weights, task):
-    print("process", os.getpid(), flush=True)
+    os.write(1, f"process {{os.getpid()}}\\n".encode())  # one write, so that lines of two processes never mix
     return weights
 
 given = {{"examples": 4, "clients": 3, "rounds": 2, "partition": "outside", "client_examples": "4,4,4", "model": {{"w": np.ones(3, np.float32)}}, "train": train,
@@ -191,4 +193,11 @@ def test_the_papers_example_runs_and_goes_on_where_it_was(tmp_path):
     assert "own" in done.stdout and "SCAFFOLD" in done.stdout and "own is above FedAvg" in done.stdout
     assert "own" in (tmp_path / "paper/sweep/report.tex").read_text() and "Own method" in (tmp_path / "paper/sweep/report.html").read_text()
     assert json.loads((tmp_path / "paper/sweep/sweep.json").read_text())
+    alone = subprocess.run([os.environ["FEDSTRIDE_PROGRAM"], "report", tmp_path / "paper/sweep"], capture_output=True, text=True)
+    assert alone.returncode == 2 and "own Python code" in alone.stderr and "fedstride.report" in alone.stderr
+    if shutil.which("latexmk"):
+        (tmp_path / "paper.tex").write_text("\\documentclass{article}\n\\usepackage[T1]{fontenc}\n\\usepackage{booktabs}\n\\begin{document}\n"
+                                            "\\input{paper/sweep/report.tex}\n\\end{document}\n")
+        latex = subprocess.run(["latexmk", "-pdf", "-halt-on-error", "-interaction=nonstopmode", "paper.tex"], cwd=tmp_path, capture_output=True, text=True)
+        assert latex.returncode == 0 and "Overfull" not in latex.stdout, latex.stdout
     assert importlib.util.find_spec("torch") is None or "dense" in (tmp_path / "paper/sweep/experiment.toml").read_text()

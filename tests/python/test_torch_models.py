@@ -47,10 +47,11 @@ def test_a_module_is_the_model_it_becomes(tmp_path, module):
     assert first.summary["test_loss"] == pytest.approx(run.summary["test_loss"], rel=1e-5)
 
 
-def test_batch_normalization_is_pytorchs(tmp_path):
+@pytest.mark.parametrize("momentum", [0.3, None])
+def test_batch_normalization_is_pytorchs(tmp_path, momentum):
     torch.manual_seed(2)
     module = nn.Sequential(nn.Conv2d(3, 6, 3), nn.BatchNorm2d(6), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(150, 8),
-                           nn.BatchNorm1d(8, momentum=0.3), nn.Tanh(), nn.Linear(8, 4))
+                           nn.BatchNorm1d(8, momentum=momentum), nn.Tanh(), nn.Linear(8, 4))
     model = fedstride.from_torch(module)
     settings = {**OWN, "clients": 1, "rounds": 1, "batch": 60, "local_steps": 3, "server_optimizer": "average", "model": model, "data": DATA}
     run = fedstride.run(**settings, out=tmp_path / "run")
@@ -91,7 +92,7 @@ def test_what_fedstride_has_not_is_named():
 
     end = nn.Linear(4, 2)
     for module, *parts in (
-        (nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4, momentum=None), end), "'1'", "BatchNorm2d", "momentum"),
+        (nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4, momentum=0), end), "'1'", "BatchNorm2d", "momentum"),
         (nn.Sequential(nn.BatchNorm1d(4, track_running_stats=False), end), "'0'", "track_running_stats"),
         (nn.Sequential(nn.BatchNorm1d(4, affine=False), end), "'0'", "affine"),
         (nn.Sequential(nn.Conv2d(3, 4, 3), nn.InstanceNorm2d(4), end), "'1'", "InstanceNorm2d", "train="),
