@@ -104,7 +104,8 @@ std::size_t steps_of_epoch(int set, std::size_t rows, std::size_t batch, int bat
 double examples_of_epoch(int set, std::size_t rows, std::size_t batch, int batches) {
   const std::size_t all = steps_of_epoch(set, rows, batch, batches) * static_cast<std::size_t>(batches);
   const std::size_t pass = batches_of_pass(rows, batch);
-  return static_cast<double>(all / pass) * static_cast<double>(rows) + static_cast<double>(std::min(all % pass * batch, rows));
+  const std::size_t passes = all / pass;
+  return static_cast<double>(passes) * static_cast<double>(rows) + static_cast<double>(std::min(all % pass * batch, rows));
 }
 
 }  // namespace

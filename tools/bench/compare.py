@@ -6,9 +6,10 @@ ratio, as medians over pairs.
     tools/bench/compare.py build/release/fedstride --rows 'logistic 10|adadp-cnn 10' --pairs 1 --seconds 0.3
 
 The rows are single steps, whole rounds, and rounds under example-level privacy against vectorized per-example gradients. PyTorch
-is Debian's, and also Debian unstable's if tools/bench/sid has made build/sid. It runs on every BLAS installed there, each in its
-fastest setting (pytorch.py); the fastest BLAS of each Debian counts. A BLAS that multiplies 512x512 matrices at less than a
-third of the core's peak is left out; if none is left, there is no ratio.
+is Debian's, and also Debian unstable's if tools/bench/sid has made build/sid. It runs on every BLAS installed there with the kernels
+that are fastest on this processor, with and without tcmalloc, each in its fastest setting (pytorch.py). The two that look fastest are
+measured; the fastest of each Debian counts. A BLAS that multiplies 512x512 matrices at less than 0.6 of the core's peak is left out; if
+none is left, there is no ratio.
 
 The results file has machine, versions, date, command and each pair's numbers; it is written after every row.
 """
@@ -31,7 +32,7 @@ import _peers
 from _measure import run, spread
 
 Row = namedtuple("Row", "work name batch optimizer")
-STEPS = ("adadp-cnn", "pfl-cnn", "femnist-cnn", "resnet20-gn", "resnet8-gn", "adadp-mlp", "logistic", "leaf-lstm", "small-transformer")
+STEPS = ("adadp-cnn", "pfl-cnn", "femnist-cnn", "resnet20", "resnet20-gn", "resnet8-gn", "adadp-mlp", "logistic", "leaf-lstm", "small-transformer")
 ROUNDS = ("adadp-cnn sgd", "adadp-cnn adadp", "logistic private", "adadp-mlp private", "adadp-cnn private", "resnet8-gn private")
 CLIENTS, ROWS = 5, 100  # clients per round, rows per client
 
@@ -84,21 +85,24 @@ def settings_in_words(setting):
 
 
 def fastest_setting(peer, row, seconds):
-    """Returns the fastest setting in short tests, repeated for the three fastest; None if this PyTorch cannot do the work."""
+    """Returns the seconds per example of the fastest setting in short tests, repeated for the three fastest, and this setting; None if
+    this PyTorch cannot do the work."""
     def look(setting):
         return ask_time(peer, row, seconds, setting, quick=True)
     looks = [(look(setting), setting) for setting in peer.ask(work="settings", name=row.name, optimizer=row.optimizer)]
     best = sorted((each for each in looks if each[0] is not None), key=lambda each: each[0])[:3]
-    return min(((min(took, look(setting)), setting) for took, setting in best), key=lambda each: each[0], default=(None, None))[1]
+    return min(((min(took, look(setting)), setting) for took, setting in best), key=lambda each: each[0], default=(None, None))
 
 
 def measured(program, peers, row, pairs, seconds):
-    """Returns a row of the results. In each system, the fastest library counts."""
-    found = [(peer, fastest_setting(peer, row, seconds)) for peer in peers]
-    found = [(peer, setting) for peer, setting in found if setting is not None]
+    """Returns a row of the results. In each system, the fastest of the two peers that look fastest counts."""
+    looks = [(*fastest_setting(peer, row, seconds), peer) for peer in peers]
+    looks = sorted((each for each in looks if each[1] is not None), key=lambda each: each[0])
+    found = [(peer, setting) for system in dict.fromkeys(peer.about["system"] for peer in peers)
+             for _, setting, peer in [each for each in looks if each[2].about["system"] == system][:2]]
     ours = []
     theirs = [{"system": peer.about["system"], "pytorch": peer.about["pytorch"], "blas": peer.about["package"] or peer.about["blas"],
-               "setting": settings_in_words(setting), "examples_per_second": []} for peer, setting in found]
+               "environment": peer.about.get("environment", {}), "setting": settings_in_words(setting), "examples_per_second": []} for peer, setting in found]
     for _ in range(pairs):
         ours.append((fedstride_step if row.work == "step" else fedstride_round)(program, row, seconds))
         for (peer, setting), each in zip(found, theirs):
@@ -117,7 +121,7 @@ def in_words(row):
     words = f"{title(Row(*(row[key] for key in Row._fields))):30} fedstride {statistics.median(row['fedstride']):8.0f} examples/s"
     for peer in row["peers"]:
         words += (f"\n    {'ratio' if peer['counts'] else 'slower:'} {spread(peer['ratios'], '.2f')} to {median_speed(peer):.0f} "
-                  f"of PyTorch {peer['pytorch']}, {peer['blas']}, {peer['setting']}")
+                  f"of PyTorch {peer['pytorch']}, {' '.join([peer['blas'], *peer['environment'].values()])}, {peer['setting']}")
     return words
 
 
@@ -174,6 +178,7 @@ def main(words=None, make_peers=_peers.all_peers):
     parser.add_argument("--batches", type=int, nargs="+", default=[10, 50])
     parser.add_argument("--rows", default="", metavar="PATTERN", help="of the rows that --estimate lists, those that match")
     parser.add_argument("--results", type=Path, default=_peers.ROOT / "build" / "compare.json")
+    parser.add_argument("--avx2", action="store_true", help="keep the peers to AVX2, for a program built for it (the preset x86-64-v3)")
     parser.add_argument("--table", action="store_true", help="print the results file as a table; measure nothing")
     parser.add_argument("--estimate", action="store_true", help="list the rows and the minutes that they take; measure nothing")
     parser.add_argument("--install", action="store_true",
@@ -193,11 +198,11 @@ def main(words=None, make_peers=_peers.all_peers):
         systems = 1 + (_peers.SID / "made").exists()
         for row in rows:
             print(title(row))
-        print(f"{len(rows)} rows, about {minutes(rows, 2 * systems, systems, given.pairs, given.seconds):.0f} minutes on an idle machine")
+        print(f"{len(rows)} rows, about {minutes(rows, 6 * systems, 2 * systems, given.pairs, given.seconds):.0f} minutes on an idle machine")
         return
-    peers = make_peers()
     # On a busy core, the measured peak fluctuates like the products, so both are the best of several.
     peak = max(_peers.measured_peak(given.program) for _ in range(5))
+    peers = make_peers(peak, given.avx2)
     fast = _peers.fast_enough(peers, peak)
     results = head(given.program, peak, peers, fast)
     print(f"{results['date']}, {results['machine']['processor']}, peak {1e-9 * peak:.0f} GFLOP/s of fp32 a core; "

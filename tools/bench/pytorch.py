@@ -7,16 +7,17 @@ It reads jobs, one JSON object per line, and answers each with a line. A job's `
 
 - `hello`: versions, the BLAS in use, and its speed in a product of 512x512 matrices;
 - `settings`: every setting that could help this model: NCHW or channels-last, oneDNN on or off, foreach or plain SGD,
-  TorchScript; for private steps torch.func's vmap or the expanded weights;
+  TorchScript, and torch.compile where there is a compiler; for private steps torch.func's vmap or the expanded weights;
 - `step`: forward, backward and SGD on a batch that is in memory;
 - `round`: clients load the global weights and train on rows in memory, and their changes are averaged; the optimizer is sgd,
   adadp or private (per-example gradients of all parameters are clipped and summed, with Gaussian noise, for an SGD step).
 
-A time is the median of many, in seconds per example. torch.compile is not tried: it needs a compiler and minutes per model.
+A time is the median of many, in seconds per example.
 """
 import itertools
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -86,6 +87,19 @@ def resnet_gn(blocks_of_a_width):
         nn.Linear(64, 10))
 
 
+class BatchNormBlock(Block):
+    def __init__(self, before: int, channels: int):
+        super().__init__(before, channels)
+        self.norm1, self.norm2 = nn.BatchNorm2d(channels), nn.BatchNorm2d(channels)
+
+
+def resnet20():
+    """With batch normalization, as resnet20 of fedstride."""
+    blocks = [BatchNormBlock(before, channels) for channels in (16, 32, 64) for before in (max(channels // 2, 16), channels, channels)]
+    return nn.Sequential(nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.BatchNorm2d(16), nn.ReLU(), *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+                         nn.Linear(64, 10))
+
+
 def resnet8_gn():
     return resnet_gn(1)
 
@@ -144,7 +158,7 @@ class Transformer(nn.Module):
 
 PICTURE = (3, 32, 32)
 MODELS = {"adadp-cnn": (adadp_cnn, PICTURE), "pfl-cnn": (pfl_cnn, PICTURE), "femnist-cnn": (femnist_cnn, (1, 28, 28)),
-          "resnet20-gn": (resnet20_gn, PICTURE), "resnet8-gn": (resnet8_gn, PICTURE), "adadp-mlp": (adadp_mlp, PICTURE),
+          "resnet20": (resnet20, PICTURE), "resnet20-gn": (resnet20_gn, PICTURE), "resnet8-gn": (resnet8_gn, PICTURE), "adadp-mlp": (adadp_mlp, PICTURE),
           "logistic": (logistic, PICTURE), "leaf-lstm": (LeafLstm, (80,)), "small-transformer": (Transformer, (20,))}
 # The vocabulary's size, and the shape of the answers with the number of classes last.
 TOKENS = {"leaf-lstm": (80, (80,)), "small-transformer": (90, (20, 90))}
@@ -162,11 +176,14 @@ def settings_of(name, optimizer):
         return [dict(channels_last=layout, onednn=onednn, per_example=way)
                 for layout, onednn, way in itertools.product(layouts, others, ["vmap", "expanded"])]
     loops = others if optimizer == "sgd" else [True]
-    return [dict(channels_last=layout, onednn=onednn, foreach=foreach, script=script)
-            for layout, onednn, foreach, script in itertools.product(layouts, others, loops, [False, True])]
+    found = [dict(channels_last=layout, onednn=onednn, foreach=foreach, script=script)
+             for layout, onednn, foreach, script in itertools.product(layouts, others, loops, [False, True])]
+    if hasattr(torch, "compile") and shutil.which("g++"):
+        found += [dict(channels_last=layout, onednn=True, foreach=True, compiled=True) for layout in layouts]
+    return found
 
 
-def built(name, rows, channels_last, onednn, script=False):
+def built(name, rows, channels_last, onednn, script=False, compiled=False):
     """Returns the model, its inputs and labels."""
     build, shape = MODELS[name]
     torch.manual_seed(0)
@@ -179,7 +196,8 @@ def built(name, rows, channels_last, onednn, script=False):
     if channels_last:
         model = model.to(memory_format=torch.channels_last)
         inputs = inputs.contiguous(memory_format=torch.channels_last)
-    return torch.jit.script(model) if script else model, inputs, labels
+    model = torch.jit.script(model) if script else torch.compile(model) if compiled else model
+    return model, inputs, labels
 
 
 def sgd_step(model, parameters, rate, foreach):
@@ -332,7 +350,7 @@ def blas_in_use():
     """Returns the library file that products run in, and its package with version."""
     torch.mm(torch.ones(2, 2), torch.ones(2, 2))
     with open("/proc/self/maps") as maps:
-        path = next((os.path.realpath(line.split()[-1]) for line in maps if "libblas" in line), None)
+        path = next((os.path.realpath(line.split()[-1]) for line in maps if "libblas" in line or "libmkl_rt" in line), None)
     if path is None:
         return "built into PyTorch", ""
     owner = subprocess.run(["dpkg-query", "-S", path], capture_output=True, text=True).stdout.split(": ")[0]
