@@ -89,7 +89,7 @@ struct FixedCohort final : SizedCohort<FixedCohort> {
   std::vector<ClientId> sample(const CohortQuestion& question) const override {
     std::vector<ClientId> drawn;
     draw_without_replacement(question.source, {Purpose::cohort, question.round}, size(question.clients()),
-                             all_clients(question.clients()), drawn);
+                             question.clients(), drawn);
     return drawn;
   }
 };

@@ -25,7 +25,8 @@ void Server::take(std::uint32_t round, std::span<const ClientReport> reports, co
                   const std::optional<RoundTotals>& secured) {
   totals_ = secured ? *secured : RoundTotals{sum_of(reports), rules.release ? 0 : mean_square_norm(rules, reports)};
   if (!rules.release) mean_square_ = totals_.mean_square;
-  const double all = static_cast<double>(std::accumulate(rules.weights.begin(), rules.weights.end(), std::uint64_t{0}));
+  if (all_weights_ == 0)
+    all_weights_ = static_cast<double>(std::accumulate(rules.weights.begin(), rules.weights.end(), std::uint64_t{0}));
   double weight = 0;
   double measure = 0;
   std::vector<ClientReport> pooled;
@@ -38,7 +39,7 @@ void Server::take(std::uint32_t round, std::span<const ClientReport> reports, co
     if (!losses_.empty()) losses_[report.client] = report.loss;
   }
   const double divisor = rules.denominator > 0 ? rules.denominator : weight;
-  round_ = {.share = divisor / all,
+  round_ = {.share = divisor / all_weights_,
             .weight = divisor / static_cast<double>(rules.weights.size()),
             .measure = weight > 0 ? measure / weight : 0};
   const auto sums = [&] { return secured ? secured->sums : sum_of(pooled); };

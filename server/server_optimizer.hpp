@@ -160,6 +160,7 @@ class Server {
   std::optional<BoundCourse> bounds_ = {};
   bool bounds_lots_ = false;
   double mean_square_ = 0;           ///< the round's ChangeSpread::mean_square
+  double all_weights_ = 0;           ///< of all clients, added up in the first round
   std::vector<double> losses_ = {};  ///< by client, NaN if unknown; empty unless remember_losses was called
   std::optional<CorrelatedNoise> noise_ = {};
 };

@@ -5,7 +5,9 @@
 #include <cassert>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "core/kernels/words.hpp"
 
@@ -62,6 +64,60 @@ void for_each_draw(const RandomSource& source, const Address& address, std::span
   }
 }
 
+/// Calls take(draw, id) for every id below `ids` whose draw is at most `limit`, in no order.
+template <class Take>
+void for_each_below(const RandomSource& source, const Address& address, std::size_t ids, std::uint64_t limit, Take take) {
+  const RandomStream stream = source.at(address);
+  const auto counter = stream.counter();
+  const auto short_key = stream.key();
+  const BlockKey from{stream.is_secret() ? stream.secret_key().data() : short_key.data(), counter.data() + 1};
+  const auto words_of = stream.is_secret() ? chacha_words : philox_words;
+  const std::size_t in_block = stream.words_per_block() / 2;
+  const auto most = static_cast<std::uint32_t>(limit >> 32);
+  constexpr std::size_t kRow = kBlocksAtOnce, kBatches = 8;
+  alignas(64) std::array<std::uint32_t, kBatches * kRow> blocks;
+  alignas(64) std::array<std::uint32_t, kBatches * kRow * 16> words;
+  std::iota(blocks.begin(), blocks.end(), 0U);
+  for (std::size_t first = 0; first < ids; first += blocks.size() * in_block) {
+    words_of(from, blocks.data(), kBatches, words.data());
+    for (std::size_t row = 0; row < kBatches * in_block; ++row) {
+      const std::uint32_t *const low = words.data() + 2 * row * kRow, *const high = low + kRow;
+      std::uint32_t least = high[0];
+      for (std::size_t lane = 1; lane < kRow; ++lane) least = std::min(least, high[lane]);
+      if (least > most) continue;  // nearly always
+      for (std::size_t lane = 0; lane < kRow; ++lane) {
+        const std::uint64_t draw = low[lane] | std::uint64_t{high[lane]} << 32;
+        const std::size_t id = std::size_t{blocks[row / in_block * kRow + lane]} * in_block + row % in_block;
+        if (draw <= limit && id < ids) take(draw, static_cast<std::uint32_t>(id));
+      }
+    }
+    for (std::uint32_t& block : blocks) block += static_cast<std::uint32_t>(blocks.size());
+  }
+}
+
+using Key = std::pair<std::uint64_t, std::uint32_t>;
+
+/// Returns the `count` smallest keys, in the order in which for_each(limit, take) tells those up to a limit.
+template <class ForEach>
+std::vector<Key> smallest(std::size_t count, std::size_t ids, const ForEach& for_each) {
+  std::vector<Key> keys;
+  if (count == 0) return keys;
+  const auto take = [&](std::uint64_t draw, std::uint32_t id) { keys.emplace_back(draw, id); };
+  // A limit eight deviations above their expected number lets few others through, and hardly ever too few.
+  const auto expected = static_cast<double>(count);
+  const double share = (expected + 8 * std::sqrt(expected) + 8) / static_cast<double>(ids);
+  if (share < 1) for_each(static_cast<std::uint64_t>(std::ldexp(share, 64)), take);
+  if (keys.size() < count) {
+    keys.clear();
+    for_each(std::numeric_limits<std::uint64_t>::max(), take);
+  }
+  std::vector<Key> ordered = keys;
+  const auto last = ordered.begin() + static_cast<std::ptrdiff_t>(count - 1);
+  std::ranges::nth_element(ordered, last);
+  std::erase_if(keys, [last = *last](const Key& key) { return key > last; });
+  return keys;
+}
+
 }  // namespace
 
 void draw_poisson(const RandomSource& source, const Address& address, double rate, std::span<const std::uint32_t> ids,
@@ -100,27 +156,29 @@ void draw_without_replacement(const RandomSource& source, const Address& address
     drawn.assign(ids.begin(), ids.end());
     return;
   }
-  drawn.clear();
-  if (count == 0) return;
-  using Key = std::pair<std::uint64_t, std::uint32_t>;
-  std::vector<Key> keys;
-  const auto keep_to = [&](std::uint64_t limit) {
-    keys.clear();
+  const auto keys = smallest(count, ids.size(), [&](std::uint64_t limit, auto take) {
     for_each_draw<std::uint64_t>(source, address, ids, [&](std::size_t first, std::span<const std::uint64_t> draws) {
       for (std::size_t i = 0; i < draws.size(); ++i)
-        if (draws[i] <= limit) keys.emplace_back(draws[i], ids[first + i]);
+        if (draws[i] <= limit) take(draws[i], ids[first + i]);
     });
-  };
-  // The smallest keys, of which a limit eight deviations above their expected number lets few others through, and hardly ever too few.
-  const auto expected = static_cast<double>(count);
-  const double share = (expected + 8 * std::sqrt(expected) + 8) / static_cast<double>(ids.size());
-  if (share < 1) keep_to(static_cast<std::uint64_t>(std::ldexp(share, 64)));
-  if (keys.size() < count) keep_to(std::numeric_limits<std::uint64_t>::max());
-  std::vector<Key> ordered = keys;
-  const auto last = ordered.begin() + static_cast<std::ptrdiff_t>(count - 1);
-  std::ranges::nth_element(ordered, last);
-  for (const Key& key : keys)
-    if (key <= *last) drawn.push_back(key.second);
+  });
+  drawn.clear();
+  for (const Key& key : keys) drawn.push_back(key.second);
+}
+
+void draw_without_replacement(const RandomSource& source, const Address& address, std::size_t count, std::size_t ids,
+                              std::vector<std::uint32_t>& drawn) {
+  if (count >= ids) {
+    drawn.resize(ids);
+    std::iota(drawn.begin(), drawn.end(), 0U);
+    return;
+  }
+  const auto keys = smallest(count, ids, [&](std::uint64_t limit, auto take) {
+    for_each_below(source, address, ids, limit, take);
+  });
+  drawn.clear();
+  for (const Key& key : keys) drawn.push_back(key.second);
+  std::ranges::sort(drawn);
 }
 
 }  // namespace fedstride

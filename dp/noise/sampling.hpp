@@ -27,5 +27,8 @@ void draw_poisson(const RandomSource& source, const Address& address, double rat
 /// Draws the `count` ids with the smallest draws (ties: the smaller id); all of them if there are at most `count`.
 void draw_without_replacement(const RandomSource& source, const Address& address, std::size_t count,
                               std::span<const std::uint32_t> ids, std::vector<std::uint32_t>& drawn);
+/// The same among the ids 0 ... ids - 1, in memory for those drawn alone.
+void draw_without_replacement(const RandomSource& source, const Address& address, std::size_t count, std::size_t ids,
+                              std::vector<std::uint32_t>& drawn);
 
 }  // namespace fedstride

@@ -155,7 +155,7 @@ AttackPlan plan_attack(const DataSetup& setup) {
   const double count = attackers_among(configuration);
   std::vector<ClientId> drawn;
   draw_without_replacement(RandomSource(configuration.seed), {Purpose::attackers}, static_cast<std::size_t>(count),
-                           all_clients(setup.clients.size()), drawn);
+                           setup.clients.size(), drawn);
   plan.attackers.resize(setup.clients.size());
   for (const ClientId client : drawn) plan.attackers[client] = true;
   plan.clients_a_round = participation_rate(configuration, setup.clients.size()) * clients;

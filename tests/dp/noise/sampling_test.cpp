@@ -176,6 +176,17 @@ TEST_CASE("without replacement those with the smallest words are drawn, in the o
   }
 }
 
+TEST_CASE("among the first ids the same are drawn as from a list of them") {
+  for (const auto& source : kSources)
+    for (const std::size_t ids : {1, 2, 31, 32, 33, 1024, 1025, 5000})
+      for (const std::size_t count : {0, 1, 2, 10, 900, 5000}) {
+        const Address address{Purpose::cohort, static_cast<std::uint32_t>(ids)};
+        Ids drawn{7, 7, 7};
+        draw_without_replacement(source, address, count, ids, drawn);
+        CHECK(drawn == fixed(source, address, count, first_ids(ids)));
+      }
+}
+
 TEST_CASE("every subset of a size is drawn equally often") {
   for (const auto& source : kSources) {
     std::map<Ids, double> counts;
