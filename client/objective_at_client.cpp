@@ -1,5 +1,6 @@
 #include "client/objective_at_client.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "core/error.hpp"
@@ -30,10 +31,10 @@ void ObjectiveAtClient::begin(const Task& task, Vector& kept) {
 
 double ObjectiveAtClient::end(const Task& task, const Vector& weights, Vector& kept, Vector& update, double weight) const {
   const std::size_t size = weights.size();
-  update.assign(objective_.update_size(size), 0);
+  update.resize(objective_.update_size(size));
   const std::span<float> change = view(update).first(size);
-  for (std::size_t i = 0; i < size; ++i) change[i] = weights[i] - task.model[i];
-  if (!ExactSum::admits(change)) return 0;
+  std::ranges::fill(view(update).subspan(size), 0.0F);
+  if (!ExactSum::admits_change(weights.data(), task.model.data(), change)) return 0;
   const ObjectiveEnd end{.heard = task.beside,
                          .change = change,
                          .start = view(start_),

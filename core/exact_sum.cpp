@@ -32,6 +32,16 @@ std::int64_t to_integer(double sum) { return static_cast<std::int64_t>(sum * Exa
 
 bool ExactSum::admits(std::span<const float> values) { return largest_magnitude(values) < kMaxMagnitude; }
 
+bool ExactSum::admits_change(const float* __restrict after, const float* __restrict before, std::span<float> change) {
+  float* const __restrict out = change.data();
+  std::uint32_t largest = 0;
+  for (std::size_t i = 0; i < change.size(); ++i) {
+    out[i] = after[i] - before[i];
+    largest = std::max(largest, std::bit_cast<std::uint32_t>(out[i]) & 0x7fffffff);
+  }
+  return std::bit_cast<float>(largest) < kMaxMagnitude;
+}
+
 void ExactSum::add(std::span<const float> values, std::uint64_t weight) {
   assert(values.size() == size() && admits(values));
   weight_ += weight;

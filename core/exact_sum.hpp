@@ -22,6 +22,8 @@ class ExactSum {
 
   /// True if `values` may be added: all finite and below kMaxMagnitude in magnitude.
   static bool admits(std::span<const float> values);
+  /// Sets `change` to after - before, all of one size, and returns admits(change), in one pass.
+  static bool admits_change(const float* after, const float* before, std::span<float> change);
 
   /// Adds weight x values. Requires admits(values), values.size() == size(), weight > 0, and a total weight below 2^64.
   void add(std::span<const float> values, std::uint64_t weight);

@@ -8,6 +8,7 @@
 
 #include "core/error.hpp"
 #include "core/normals.hpp"
+#include "core/simd.hpp"
 #include "data/skew/feature_skew.hpp"
 
 namespace fedstride {
@@ -15,17 +16,50 @@ namespace {
 
 constexpr int kPadding = 4;
 
-/// Converts planes of bytes to floats with channels innermost: value x scale + shift per channel.
-template <int Channels>
-void normalize(const std::uint8_t* planes, int count, const float* scale, const float* shift, float* out) {
-  for (int i = 0; i < count; ++i)
-    for (int c = 0; c < Channels; ++c) out[i * Channels + c] = static_cast<float>(planes[c * count + i]) * scale[c] + shift[c];
+/// Loads kLanes bytes as floats. The compiler converts these vectors in pieces.
+FEDSTRIDE_INLINE Lanes floats_at(const std::uint8_t* bytes) {
+#if defined(__AVX512F__)
+  const __m128i loaded = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes));
+  return reinterpret_cast<Lanes>(_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(loaded)));
+#elif defined(__AVX2__)
+  const __m128i loaded = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(bytes));
+  return reinterpret_cast<Lanes>(_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(loaded)));
+#else
+  Lanes value;
+  for (int lane = 0; lane < kLanes; ++lane) value[lane] = static_cast<float>(bytes[lane]);
+  return value;
+#endif
 }
 
-void normalize_any(const std::uint8_t* planes, int count, int channels, const float* scale, const float* shift, float* out) {
-  if (channels == 3) return normalize<3>(planes, count, scale, shift, out);
-  if (channels == 1) return normalize<1>(planes, count, scale, shift, out);
-  for (int i = 0; i < count; ++i)
+/// The first whole vectors of three planes, for `normalize`; returns how many values of a plane these are.
+int normalize_colors(const std::uint8_t* planes, int count, const float* scale, const float* shift, float* out) {
+  int i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    Lanes values[3];
+    unrolled<3>([&](auto c) FEDSTRIDE_INLINE_LAMBDA {
+      values[c] = floats_at(planes + c * count + i) * scale[c] + shift[c];
+    });
+    // Value k of the result is lane k / 3 of channel k % 3: two shuffles of two vectors each.
+    unrolled<3>([&](auto part) FEDSTRIDE_INLINE_LAMBDA {
+      IntLanes two{}, three{};
+      for (int lane = 0; lane < kLanes; ++lane) {
+        const int k = part * kLanes + lane;
+        two[lane] = k / 3 + (k % 3 == 1 ? kLanes : 0);
+        three[lane] = k % 3 == 2 ? kLanes + k / 3 : lane;
+      }
+      store(out + 3 * i + part * kLanes, __builtin_shuffle(__builtin_shuffle(values[0], values[1], two), values[2], three));
+    });
+  }
+  return i;
+}
+
+/// Converts planes of bytes to floats with channels innermost: value x scale + shift per channel.
+void normalize(const std::uint8_t* planes, int count, int channels, const float* scale, const float* shift, float* out) {
+  if (channels == 1) {
+    for (int i = 0; i < count; ++i) out[i] = static_cast<float>(planes[i]) * scale[0] + shift[0];
+    return;
+  }
+  for (int i = channels == 3 ? normalize_colors(planes, count, scale, shift, out) : 0; i < count; ++i)
     for (int c = 0; c < channels; ++c) out[i * channels + c] = static_cast<float>(planes[c * count + i]) * scale[c] + shift[c];
 }
 
@@ -116,7 +150,7 @@ void fill_pictures(const Dataset& data, std::span<const Row> rows, Augmentation 
       crop_and_flip(picture, data.shape, move.dx, move.dy, move.flip, moved.data());
       picture = moved.data();
     }
-    normalize_any(picture, data.shape.height * data.shape.width, data.shape.channels, scales.data(), shifts.data(),
+    normalize(picture, data.shape.height * data.shape.width, data.shape.channels, scales.data(), shifts.data(),
                   out.data() + i * size);
     if (const auto noise = noise_on(skew, rows[i], address, size); !noise.empty())
       add_moved(noise, data.shape, skew.part->draws_anew() ? Move{} : move, data.deviation, out.data() + i * size);
