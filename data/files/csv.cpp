@@ -479,11 +479,12 @@ class CsvReader {
   bool read_number(std::string_view field, double& number) {
     DecimalMark& mark = into_.shared.decimal_mark;
     const bool is_named = settings_.decimal_mark != DecimalMark::automatic;
-    if (const std::optional<double> formed = number_of_form(field, forms_, settings_.decimal_mark)) {
-      number = *formed;
-      are_formed_ = true;
-      return true;
-    }
+    if (forms_.any())
+      if (const std::optional<double> formed = number_of_form(field, forms_, settings_.decimal_mark)) {
+        number = *formed;
+        are_formed_ = true;
+        return true;
+      }
     if (is_protected()) {  // no row decides what a mark is, and none is refused
       const bool has_commas = settings_.decimal_mark == DecimalMark::comma;
       return parse_csv_number(field, number) ? !has_commas || field.find('.') == field.npos

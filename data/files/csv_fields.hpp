@@ -29,6 +29,7 @@ struct NumberForms {
   bool currency = false;  ///< "$1,234.50", "12.30 EUR"
   bool percent = false;   ///< "12.3 %", which is 12.3
   bool dates = false;     ///< "2024-03-01", "2024-03-01T12:30:00+01:00": days since 1970-01-01, in UTC
+  bool any() const { return currency || percent || dates; }
 };
 /// Throws Error (usage) for an unknown name in `numbers`.
 NumberForms named_forms(const ReadSettings& settings);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstring>
 
 #include "core/files.hpp"
 #include "core/text.hpp"
@@ -11,6 +12,7 @@
 namespace fedstride {
 namespace {
 
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
 /// The separator of a table that begins with this text.
@@ -58,6 +60,7 @@ CsvRecords::CsvRecords(const std::filesystem::path& path, Encoding encoding, boo
 
 bool CsvRecords::next(std::vector<std::string_view>& fields) {
   do {
+    if (read_in_place(fields)) continue;
     if (!read_record()) return false;
     fields.clear();
     std::size_t begin = 0;
@@ -127,6 +130,30 @@ void CsvRecords::read_plain() {
     if (*end == '\0') throw failure(name() + " has a NUL byte, so it is not text");
     return;
   }
+}
+
+/// Reads a record that lies in the buffer as it is: a whole line of ASCII without quotes. Returns false, and reads nothing, for others.
+bool CsvRecords::read_in_place(std::vector<std::string_view>& fields) {
+  const char* const begin = reinterpret_cast<const char*>(bytes_.data()) + at_;
+  const auto* const end = static_cast<const char*>(std::memchr(begin, '\n', filled_ - at_));
+  if (end == nullptr) return false;
+  const char* const last = end > begin && end[-1] == '\r' ? end - 1 : end;
+  const char* field = begin;
+  fields.clear();
+  for (const char* at = begin;; ++at) {
+    if (at == last || *at == separator_) {
+      const bool is_bare = at > field && !is_blank(*field) && !is_blank(at[-1]);
+      fields.push_back(is_bare ? std::string_view(field, at) : trimmed(std::string_view(field, at)));
+      if (at == last) break;
+      field = at + 1;
+    } else if (const auto byte = static_cast<unsigned char>(*at); byte >= 0x80 || byte == '"' || byte == '\r' || byte == '\0') {
+      return false;
+    }
+  }
+  is_decoded_ = true;
+  line_ = next_line_++;
+  at_ = static_cast<std::size_t>(end - reinterpret_cast<const char*>(bytes_.data())) + 1;
+  return true;
 }
 
 bool CsvRecords::read_record() {

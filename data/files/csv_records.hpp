@@ -46,6 +46,7 @@ class CsvRecords {
   bool end_line();
   void read_quoted();
   void read_plain();
+  bool read_in_place(std::vector<std::string_view>& fields);
   bool read_record();
   void decode();
 
