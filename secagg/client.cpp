@@ -30,8 +30,9 @@ Client::Client(const Session& session, ClientId self, const Secret& signing_key,
   require(session.cohort.size() <= session.plan.clients,
           "the cohort lists " + counted(session.cohort.size(), "client") + "; it must list at most the " +
               std::to_string(session.plan.clients) + " that the coordinator says were drawn");
-  share_secret_ = derived(randomness, "", "share key");
   mask_secret_ = derived(randomness, "", "mask key");
+  share_key_.emplace(derived(randomness, "", "share key"));
+  mask_key_.emplace(mask_secret_);
   seed_ = derived(randomness, "", "seed");
   coefficients_[0] = derived(randomness, "", "coefficients of the seed");
   coefficients_[1] = derived(randomness, "", "coefficients of the mask key");
@@ -41,9 +42,9 @@ void Client::require(bool good, const std::string& what) const {
   if (!good) throw failure("round " + std::to_string(session_.round) + ": " + name_of(self_) + " refuses: " + what);
 }
 
-Secret Client::exchanged(const Secret& own, ClientId other, const Bytes32& key) const {
+Secret Client::exchanged(const ExchangeKey& own, ClientId other, const Bytes32& key) const {
   try {
-    return shared_secret(own, key);
+    return own.shared_with(key);
   } catch (const Error&) {
     throw UnusableKeys(Error::Kind::failure,
                        "round " + std::to_string(session_.round) + ": " + name_of(other) + " sent " + kSmallOrder);
@@ -69,8 +70,8 @@ Advert Client::advertise() {
                 .model = session_.model,
                 .cohort = session_.cohort_hash(),
                 .settings = session_.settings_hash(),
-                .share_key = public_key(share_secret_),
-                .mask_key = public_key(mask_secret_)};
+                .share_key = share_key_->public_half(),
+                .mask_key = mask_key_->public_half()};
   advert.commitment = commitment_to(seed_, advert.mask_key);
   advert.signature = sign(signing_key_, advert_text(advert));
   roster_.adverts = {advert};
@@ -118,7 +119,7 @@ Shares Client::share(const Roster& roster) {
       held_[self_] = {of_seed[i].value, of_mask[i].value};
       continue;
     }
-    const Secret& shared = shared_[holder] = exchanged(share_secret_, holder, advert_of(holder).share_key);
+    const Secret& shared = shared_[holder] = exchanged(*share_key_, holder, advert_of(holder).share_key);
     std::string plain = std::string(text_of(of_seed[i].value.bytes)) + std::string(text_of(of_mask[i].value.bytes));
     message.boxes.push_back({holder, encrypted(box_key(shared, roster_hash_, self_, holder), "", plain)});
     wipe(plain);
@@ -171,7 +172,7 @@ Masked Client::mask(const Delivery& delivery, Ring input) {
 
   for (const ClientId other : holders_) {
     if (other == self_ || !is_sharer(other)) continue;
-    const Secret key = pair_mask_key(exchanged(mask_secret_, other, advert_of(other).mask_key), roster_hash_, self_, other);
+    const Secret key = pair_mask_key(exchanged(*mask_key_, other, advert_of(other).mask_key), roster_hash_, self_, other);
     if (self_ < other)
       input.add_mask(key);
     else

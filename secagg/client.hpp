@@ -57,14 +57,14 @@ class Client {
   enum class Stage { advertise, share, mask, agree, open, over };
   void begin(Stage stage);
   void require(bool good, const std::string& what) const;
-  Secret exchanged(const Secret& own, ClientId other, const Bytes32& key) const;
+  Secret exchanged(const ExchangeKey& own, ClientId other, const Bytes32& key) const;
   const Advert& advert_of(ClientId client) const;
   bool is_sharer(ClientId client) const;
 
   const Session& session_;
   ClientId self_;
   Secret signing_key_;
-  Secret share_secret_;
+  std::optional<ExchangeKey> share_key_, mask_key_;
   Secret mask_secret_;
   Secret seed_;
   Secret coefficients_[2];

@@ -206,9 +206,10 @@ Ring Coordinator::sum(std::vector<std::string>& remarks) {
     }
     const Secret mask_secret = recover(
         owner, "mask key", [&](const Secret& one) { return public_key(one) == advert.mask_key; }, remarks);
+    const ExchangeKey own(mask_secret);
     for (const ClientId other : holders_.at(owner)) {
       if (other == owner || !survives(other)) continue;
-      const Secret key = pair_mask_key(shared_secret(mask_secret, adverts_.at(other).mask_key), roster_hash_, owner, other);
+      const Secret key = pair_mask_key(own.shared_with(adverts_.at(other).mask_key), roster_hash_, owner, other);
       if (other < owner)
         sum_.subtract_mask(key);
       else

@@ -31,17 +31,16 @@ Owned<EVP_PKEY> private_half(int type, const Secret& key) {
   return made;
 }
 
-Owned<EVP_PKEY> public_half(int type, const Bytes32& key) {
+Owned<EVP_PKEY> public_half_of(int type, const Bytes32& key) {
   Owned<EVP_PKEY> made(EVP_PKEY_new_raw_public_key(type, nullptr, key.data(), key.size()));
   require(made != nullptr, type == EVP_PKEY_X25519 ? "X25519" : "Ed25519");
   return made;
 }
 
-Bytes32 public_of(int type, const Secret& key) {
+Bytes32 public_of(EVP_PKEY* key) {
   Bytes32 out{};
   std::size_t size = out.size();
-  require(EVP_PKEY_get_raw_public_key(private_half(type, key).get(), out.data(), &size) == 1 && size == out.size(),
-          type == EVP_PKEY_X25519 ? "X25519" : "Ed25519");
+  require(EVP_PKEY_get_raw_public_key(key, out.data(), &size) == 1 && size == out.size(), "a raw public key");
   return out;
 }
 
@@ -62,36 +61,33 @@ Secret derived(const Secret& input, std::string_view salt, std::string_view info
   return Secret(hmac_sha256(text_of(extracted.bytes), std::string(info) + '\x01'));
 }
 
-Bytes32 public_key(const Secret& private_key) { return public_of(EVP_PKEY_X25519, private_key); }
+ExchangeKey::ExchangeKey(const Secret& private_key) : key_(private_half(EVP_PKEY_X25519, private_key)) {}
 
-namespace {
+Bytes32 ExchangeKey::public_half() const { return public_of(key_.get()); }
 
 /// Returns false, leaving `shared` undefined, if the public key has small order.
-bool exchange(const Secret& private_key, const Bytes32& other_public, Secret& shared) {
-  const auto own = private_half(EVP_PKEY_X25519, private_key);
-  const auto other = public_half(EVP_PKEY_X25519, other_public);
-  const Owned<EVP_PKEY_CTX> context(EVP_PKEY_CTX_new(own.get(), nullptr));
+bool ExchangeKey::exchange(const Bytes32& other_public, Secret& shared) const {
+  const auto other = public_half_of(EVP_PKEY_X25519, other_public);
+  const Owned<EVP_PKEY_CTX> context(EVP_PKEY_CTX_new(key_.get(), nullptr));
   require(context && EVP_PKEY_derive_init(context.get()) == 1, "X25519");
   std::size_t size = shared.bytes.size();
   return EVP_PKEY_derive_set_peer(context.get(), other.get()) == 1 &&
          EVP_PKEY_derive(context.get(), shared.bytes.data(), &size) == 1 && size == shared.bytes.size();
 }
 
-}  // namespace
-
-Secret shared_secret(const Secret& private_key, const Bytes32& other_public) {
+Secret ExchangeKey::shared_with(const Bytes32& other_public) const {
   Secret shared;
-  if (!exchange(private_key, other_public, shared))
-    throw failure("a public key has small order: with it, every shared secret is known");
+  if (!exchange(other_public, shared)) throw failure("a public key has small order: with it, every shared secret is known");
   return shared;
 }
 
 bool is_usable(const Bytes32& other_public) {
-  Secret any;
-  return exchange({}, other_public, any);
+  static const ExchangeKey any{Secret()};
+  Secret shared;
+  return any.exchange(other_public, shared);
 }
 
-Bytes32 verifying_key(const Secret& signing_key) { return public_of(EVP_PKEY_ED25519, signing_key); }
+Bytes32 verifying_key(const Secret& signing_key) { return public_of(private_half(EVP_PKEY_ED25519, signing_key).get()); }
 
 Signature sign(const Secret& signing_key, std::string_view message) {
   const auto key = private_half(EVP_PKEY_ED25519, signing_key);
@@ -105,7 +101,7 @@ Signature sign(const Secret& signing_key, std::string_view message) {
 }
 
 bool verifies(const Bytes32& verifying_key, std::string_view message, const Signature& signature) {
-  const auto key = public_half(EVP_PKEY_ED25519, verifying_key);
+  const auto key = public_half_of(EVP_PKEY_ED25519, verifying_key);
   const Owned<EVP_MD_CTX> context(EVP_MD_CTX_new());
   require(context && EVP_DigestVerifyInit(context.get(), nullptr, nullptr, nullptr, key.get()) == 1, "Ed25519");
   return EVP_DigestVerify(context.get(), signature.data(), signature.size(), bytes_of_text(message), message.size()) == 1;

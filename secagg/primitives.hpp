@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <span>
@@ -9,6 +10,7 @@
 #include <string_view>
 
 struct evp_cipher_ctx_st;  // OpenSSL's EVP_CIPHER_CTX
+struct evp_pkey_st;        // OpenSSL's EVP_PKEY
 
 namespace fedstride::secagg {
 
@@ -35,10 +37,24 @@ Secret derived(const Secret& input, std::string_view salt, std::string_view info
 /// Describes a public key of small order in messages about its sender.
 inline constexpr const char* kSmallOrder = "a key of small order, with which every shared secret is known";
 
-/// X25519 (RFC 7748). Any 32 bytes are a valid private key.
-Bytes32 public_key(const Secret& private_key);
-/// Throws Error (failure) for a public key of small order, which would make the shared secret public.
-Secret shared_secret(const Secret& private_key, const Bytes32& other_public);
+/// A private key of X25519 (RFC 7748); any 32 bytes are one. OpenSSL computes its public half when it is made, which costs as much as
+/// an exchange: make it once for many.
+class ExchangeKey {
+ public:
+  explicit ExchangeKey(const Secret& private_key);
+  Bytes32 public_half() const;
+  /// Throws Error (failure) for a public key of small order, which would make the shared secret public.
+  Secret shared_with(const Bytes32& other_public) const;
+
+ private:
+  friend bool is_usable(const Bytes32& other_public);
+  bool exchange(const Bytes32& other_public, Secret& shared) const;
+  std::shared_ptr<evp_pkey_st> key_;
+};
+inline Bytes32 public_key(const Secret& private_key) { return ExchangeKey(private_key).public_half(); }
+inline Secret shared_secret(const Secret& private_key, const Bytes32& other_public) {
+  return ExchangeKey(private_key).shared_with(other_public);
+}
 /// False for a public key of small order.
 bool is_usable(const Bytes32& other_public);
 
