@@ -141,6 +141,18 @@ def plan(clients, dropouts, colluders, degree):
     raise Refusal(f'no degree is secure enough for {clients} clients')
 
 
+def plan_of(clients, settings):
+    """The plan of these settings; automatic shares are halved where no degree is secure enough."""
+    given = [settings.get(name, 'auto') for name in ('secure-dropouts', 'secure-colluders')]
+    for part in (1, 0.5):
+        shares = [part * usual if value == 'auto' else value for value, usual in zip(given, (0.2, 0.1))]
+        try:
+            return plan(clients, *(int(share * clients) for share in shares), settings.get('secure-degree', 0))
+        except Refusal:
+            if part == 0.5 or 'auto' not in given or clients <= 255:
+                raise
+
+
 # --- Shamir's sharing over GF(2^8) ---
 
 def product(a, b):
@@ -263,9 +275,7 @@ class SecureSum:
         most = settings.get('cohort-size', 10) if sized else clients
         least = most if sized or cohort == 'all' else 0  # fedstride's own clients check tighter bounds
         require(least <= planned <= most, f'the coordinator says that {planned} clients were drawn; it must be from {least} to {most}')
-        share = lambda name, default: int(settings.get(name, default) * planned)
-        self.degree, self.threshold, self.minimum = plan(planned, share('secure-dropouts', 0.2), share('secure-colluders', 0.1),
-                                                         settings.get('secure-degree', 0))
+        self.degree, self.threshold, self.minimum = plan_of(planned, settings)
         members = reader.list('I', 32, 'T')
         require(len(members) <= planned, f'the cohort lists {len(members)} clients; the coordinator says that {planned} were drawn')
         for client, key, proof in members:

@@ -96,9 +96,27 @@ std::string without_round(std::string why, std::uint32_t round) {
   return why;
 }
 
+secagg::Assumed SecureRules::assumed(std::size_t clients) const {
+  const auto with = [&](double automatic) {
+    const auto share = [&](const AutoNumber& of) {
+      return static_cast<unsigned>((of.is_auto ? automatic * of.value : of.value) * static_cast<double>(clients));
+    };
+    return secagg::Assumed{static_cast<unsigned>(clients), share(dropouts), share(colluders)};
+  };
+  const auto is_supported = [&](const secagg::Assumed& one) {
+    try {
+      secagg::choose_plan(one, static_cast<unsigned>(degree));
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  };
+  const bool may_halve = (dropouts.is_auto || colluders.is_auto) && clients > secagg::kMostShares;
+  return with(may_halve && !is_supported(with(1)) && is_supported(with(0.5)) ? 0.5 : 1);
+}
+
 secagg::Plan SecureRules::plan(std::size_t clients) const {
-  const auto share = [&](double of) { return static_cast<unsigned>(of * static_cast<double>(clients)); };
-  const secagg::Assumed assumed{static_cast<unsigned>(clients), share(dropouts), share(colluders)};
+  const secagg::Assumed assumed = this->assumed(clients);
   secagg::Plan plan = secagg::choose_plan(assumed, static_cast<unsigned>(degree));
   if (minimum == 0) return plan;
   const unsigned majority = (assumed.clients + assumed.colluders) / 2 + 1;

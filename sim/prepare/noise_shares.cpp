@@ -88,7 +88,7 @@ std::optional<SharePlan> plan_shares(const DataSetup& setup, const Model& model)
                  .clients = configuration.cohort->most(setup.clients.size()),
                  .grid = rules.grid};
   plan.survivors = rules.plan(plan.clients).minimum;
-  plan.colluders = static_cast<std::size_t>(rules.colluders * static_cast<double>(plan.clients));
+  plan.colluders = rules.assumed(plan.clients).colluders;
   return plan;
 }
 

@@ -117,8 +117,8 @@ struct Configuration : ReadSettings {
   Privacy privacy;
   SecureAggregation secure_aggregation = SecureAggregation::none;
   std::string secure_grid;
-  double secure_dropouts = 0.2;
-  double secure_colluders = 0.1;
+  AutoNumber secure_dropouts = {.value = 0.2, .is_auto = true};
+  AutoNumber secure_colluders = {.value = 0.1, .is_auto = true};
   int secure_degree = 0;
   double secure_leaving = 0;
   int minimum_survivors = 0;

@@ -31,7 +31,7 @@ SumRules rules_of(bool masks, const char* grid = "", double leaving = 0) {
   SumRules rules;
   for (ClientId client = 0; client < kClients; ++client) rules.weights.push_back(1 + 7 * client);
   rules.secure =
-      SecureRules{.masks = masks, .grid = secagg::Grid::read(grid), .dropouts = 0.4, .leaving = leaving, .lengths = true};
+      SecureRules{.masks = masks, .grid = secagg::Grid::read(grid), .dropouts = {0.4}, .leaving = leaving, .lengths = true};
   return rules;
 }
 
@@ -230,6 +230,24 @@ TEST_CASE("noise that clients add is in the sum, under masks and without; one wh
   }
   CHECK(std::abs(square - 1) < 4 * std::sqrt(2.0 / kSize));
   CHECK(difference == doctest::Approx(0.5 * (kClients - 1)).epsilon(1e-3));
+}
+
+TEST_CASE("automatic drop-outs and colluders are halved in rounds that no graph could hold them in") {
+  SecureRules rules{.dropouts = {0.2, true}, .colluders = {0.1, true}};
+  for (const std::size_t clients : {10, 100, 800}) {
+    CHECK(rules.assumed(clients).dropouts == clients / 5);
+    CHECK(rules.assumed(clients).colluders == clients / 10);
+  }
+  for (const std::size_t clients : {1000, 10'000}) {
+    CHECK(rules.assumed(clients).dropouts == clients / 10);
+    CHECK(rules.assumed(clients).colluders == clients / 20);
+    CHECK(rules.plan(clients).degree < 150);  // as SecAgg+: by the logarithm
+  }
+  rules.dropouts = {0.2};
+  CHECK(rules.assumed(1000).dropouts == 200);
+  CHECK(rules.assumed(1000).colluders == 50);
+  rules.colluders = {0.1};
+  CHECK_USAGE_ERROR(rules.plan(1000), "1000 clients", "100 colluders");
 }
 
 TEST_CASE("a secured sum is released only without its masks, and has no parts") {

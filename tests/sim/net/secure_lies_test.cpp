@@ -34,7 +34,7 @@ constexpr ClientId kColluder = 9;
 constexpr std::size_t kLength = 2;
 const Train kTrain{.round = 7, .model_hash = "model", .is_private = false, .releases = 0, .told = {}, .tests = false};
 
-SecureRules rules() { return {.masks = true, .dropouts = 0.2, .colluders = 0.1}; }
+SecureRules rules() { return {.masks = true, .dropouts = {0.2}, .colluders = {0.1}}; }
 
 DrawnClients cohort_of(const std::string& kind) {
   if (kind == "all") return {kClients, kClients, kClients, "all"};

@@ -40,7 +40,7 @@ Vector change_of(ClientId client) {
 SumRules rules_for(ClientId clients) {
   SumRules rules;
   for (ClientId client = 0; client < clients; ++client) rules.weights.push_back(client + 1);
-  rules.secure = SecureRules{.masks = true, .dropouts = 0.4};
+  rules.secure = SecureRules{.masks = true, .dropouts = {0.4}};
   return rules;
 }
 
