@@ -9,6 +9,7 @@
 #include "core/hash.hpp"
 #include "core/secret_key.hpp"
 #include "core/text.hpp"
+#include "secagg/shamir.hpp"
 
 namespace fedstride {
 namespace {
