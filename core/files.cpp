@@ -25,7 +25,9 @@ Error too_large(const std::filesystem::path& path, std::uint64_t limit) {
 }
 
 Error cannot(const char* verb, const std::filesystem::path& path, int error) {
-  return failure(std::string("cannot ") + verb + " '" + path.string() + "': " + std::strerror(error));
+  const std::string why = std::string("cannot ") + verb + " '" + path.string() + "': " + std::strerror(error);
+  const bool may_pass = error == ENOSPC || error == EDQUOT || error == EMFILE || error == ENFILE;
+  return may_pass ? temporary(why) : failure(why);
 }
 
 /// Returns the size of a regular file; throws for anything else.

@@ -17,7 +17,7 @@ FolderLock::FolderLock(const std::filesystem::path& folder, Wait wait)
 void FolderLock::require(const std::filesystem::path& folder) const {
   if (held()) return;
   if (error_ != 0) throw failure("cannot open '" + folder.string() + "': " + std::strerror(error_));
-  throw FolderInUse(Error::Kind::failure, "another fedstride process is running in '" + folder.string() + "'");
+  throw FolderInUse(Error::Kind::busy, "another fedstride process is running in '" + folder.string() + "'");
 }
 
 FolderLock locked(const std::filesystem::path& folder) {

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <string>
 
+#include "core/text.hpp"
 #include "partitions/dealing.hpp"
 #include "partitions/partitions.hpp"
 
@@ -46,7 +47,7 @@ struct Continuous final : PartBase<PartitionPart, Continuous, ContinuousSettings
     for (const std::uint32_t row : input.rows) {
       const float value = input.property[row];
       if (!std::isfinite(value))
-        throw usage_error("property is " + std::to_string(value) + " in row " + std::to_string(row) +
+        throw usage_error("property is " + number_text(value) + " in row " + std::to_string(row) +
                           "; it must be a finite number");
       mean += value / count;
     }

@@ -3,6 +3,7 @@
 
 #include "cli/manual/manual.hpp"
 #include "cli/terminal/columns.hpp"
+#include "core/error.hpp"
 #include "core/text.hpp"
 #include "sim/settings/configuration.hpp"
 
@@ -18,7 +19,8 @@ struct Subject {
   std::string_view command = {};                ///< the command that `flags` belong to
   std::vector<std::string_view> flags = {};     ///< shown first
   std::string_view example;
-  std::string_view more;  ///< further documents and commands
+  std::string_view more;          ///< further documents and commands
+  bool shows_exit_codes = false;  ///< in place of flags
 };
 
 const std::vector<Subject>& subjects() {
@@ -97,6 +99,12 @@ const std::vector<Subject>& subjects() {
        .flags = {"--out", "--jobs", "--scale", "--dry-run", "--report", "--shard"},
        .example = "fedstride sweep experiments/field/checks/experiment.toml --scale quick --dry-run",
        .more = "docs/sweeps.md, fedstride sweep --help, fedstride tune --help, fedstride report --help"},
+      {.name = "exit-codes",
+       .text = "Every command ends with one of these codes, after one line on standard error unless it is done. A program that "
+               "starts fedstride again, such as systemd, should not after 1, 2 and 3.",
+       .example = "fedstride run --dataset synthetic --rounds 1",
+       .more = "docs/network.md, examples/systemd",
+       .shows_exit_codes = true},
   };
   return all;
 }
@@ -165,7 +173,12 @@ std::string subject_page(std::string_view name, const CommandInfo& program, std:
     else
       flags += flag_text(key, columns);
   }
-  page += "\nFlags:\n" + flags;
+  if (subject->shows_exit_codes) {
+    page += "\nCodes:\n";
+    for (const ExitCode& one : kExitCodes) page += help_entry(std::to_string(one.code), std::string(one.text), columns);
+  } else {
+    page += "\nFlags:\n" + flags;
+  }
   if (!others.empty()) page += "  " + wrapped("and " + others + " (fedstride run --help-all)", columns, 6, 2) + "\n";
   return page + "\nExample: " + std::string(subject->example) + "\nMore: " + std::string(subject->more) + "\n";
 }

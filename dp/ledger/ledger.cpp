@@ -282,6 +282,7 @@ Ledger Ledger::open(const std::filesystem::path& path, const LedgerMark& mark, s
 }
 
 void Ledger::append(std::string_view text) {
+  process_.require();
   if (text.size() > kMaxLedgerLineBytes - 100)
     throw failure("a line of the privacy ledger would have " + std::to_string(text.size()) + " bytes; at most " +
                   std::to_string(kMaxLedgerLineBytes - 100) +

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/function_ref.hpp"
+#include "core/own_process.hpp"
 #include "dp/accountants/spending.hpp"
 #include "dp/ledger/ledger_entry.hpp"
 #include "dp/ledger/ledger_file.hpp"
@@ -183,6 +184,7 @@ class Ledger {
   LedgerMark written_;
   LedgerMark synced_;
   std::string key_;
+  OwnProcess process_;
 };
 
 }  // namespace fedstride

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "core/text.hpp"
 #include "dp/noise/discrete_gaussian.hpp"
 
 namespace fedstride {
@@ -61,7 +62,7 @@ double l2_norm(std::span<const float> values) { return std::sqrt(sum_of_squares(
 UpdateClip::UpdateClip(double bound, std::vector<ParameterRange> layers, Bound rule)
     : bound_(bound), rule_(std::move(rule)), layers_(std::move(layers)) {
   if (!(bound > 0) || !std::isfinite(bound))
-    throw usage_error("the clip bound of client updates is " + std::to_string(bound) + "; it must be positive and finite");
+    throw usage_error("the clip bound of client updates is " + number_text(bound) + "; it must be positive and finite");
   std::ranges::sort(layers_, {}, &ParameterRange::offset);
   for (std::size_t i = 1; i < layers_.size(); ++i)
     if (layers_[i].offset - layers_[i - 1].offset < layers_[i - 1].size)
@@ -95,7 +96,7 @@ void keep_only(std::span<const ParameterRange> ranges, Vector& vector) {
 
 void check_deviation(double deviation) {
   if (!(deviation > 0) || deviation > kMaxDeviation)
-    throw usage_error("the standard deviation of noise on client updates is " + std::to_string(deviation) +
+    throw usage_error("the standard deviation of noise on client updates is " + number_text(deviation) +
                       "; it must be above 0 and at most 2^22, 4194304");
 }
 

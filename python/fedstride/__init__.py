@@ -5,7 +5,8 @@
     print(run.summary["test_accuracy"])
 
 All computation runs in C++ with the GIL released. Errors are exceptions whose one-line message names the value and says what
-would be valid: `Error`, and its subclass `UsageError` (also a `ValueError`) for invalid requests.
+would be valid: `Error`, and its subclasses `UsageError` (also a `ValueError`) for invalid requests, and `RefusedError`, `BusyError` and
+`TemporaryError`, which say whether to try again.
 """
 
 import dis
@@ -21,7 +22,7 @@ if _core.version.replace("-dev", ".dev0") != __version__:
         "install both from the same build")
 
 from . import _hints, parts, privacy
-from ._core import Error, UsageError
+from ._core import BusyError, Error, RefusedError, TemporaryError, UsageError
 from .client import Client
 from .code import Lot, Step, Task, Trained, named, tracker, uses_clipped_sum
 from ._program import program
@@ -37,7 +38,7 @@ _core.set_program(program() or "")
 os.environ.setdefault("FEDSTRIDE_PYTHON", sys.executable)  # for tables and reports, whose packages are installed here
 
 # Without the classes of parts, whose names are common words.
-__all__ = ["Client", "Error", "LayeredModel", "Lot", "Run", "Step", "Sweep", "Task", "Trained", "UsageError", "__version__", "from_torch",
+__all__ = ["BusyError", "Client", "Error", "LayeredModel", "Lot", "RefusedError", "Run", "Step", "Sweep", "Task", "TemporaryError", "Trained", "UsageError", "__version__", "from_torch",
            "load_dataset", "load_tensors", "named", "open_run", "parts", "partition", "privacy", "program", "report", "resume", "run", "save_tensors", "sweep",
            "tracker", "tune", "uses_clipped_sum"]
 

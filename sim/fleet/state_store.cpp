@@ -173,7 +173,7 @@ struct StateStore::Impl {
       lock.emplace(file, FolderLock::Wait::no);
     }
     if (lock->failed()) lock->require(file);
-    if (!lock->held()) throw failure("the clients' states '" + file.string() + "' are in use by another process");
+    if (!lock->held()) throw busy("the clients' states '" + file.string() + "' are in use by another process");
   }
 
   void close() {

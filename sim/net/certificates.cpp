@@ -172,7 +172,7 @@ class FolderAuthority {
     check_pair(authority_, files_.certificate, files_.key);
     X509* certificate = authority_.certificate.get();
     if (expiry(certificate) <= now_)
-      throw failure("the authority '" + files_.certificate.string() + "' expired on " + utc_text(expiry(certificate)) +
+      throw refused_for_good("the authority '" + files_.certificate.string() + "' expired on " + utc_text(expiry(certificate)) +
                     "; name another folder to create a new one");
     // Checks the authority against itself alone: all authorities have the same name, so OpenSSL could mistake another for its
     // issuer.

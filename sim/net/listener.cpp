@@ -216,8 +216,9 @@ struct Listener::Impl : std::enable_shared_from_this<Listener::Impl> {
 Listener::Listener(asio::io_context& io, const Endpoint& address, Transport transport, const Limits& limits, Handlers handlers)
     : impl_(std::make_shared<Impl>(io, std::move(transport), limits, std::move(handlers))) {
   const auto fail = [&](const std::error_code& error) {
-    return failure("cannot listen on '" + address.text() + "': " + error.message() +
-                   "; --listen needs a free port on this machine, or port 0 for any free port");
+    const std::string why = "cannot listen on '" + address.text() + "': " + error.message() +
+                            "; --listen needs a free port on this machine, or port 0 for any free port";
+    return error == std::errc::address_in_use ? busy(why) : failure(why);
   };
   std::error_code error;
   tcp::resolver resolver(io);

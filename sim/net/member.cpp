@@ -68,7 +68,7 @@ class Member {
         throw;
       }
     }
-    if (!failure_.empty()) throw failure(failure_);
+    if (failure_) throw Error(*failure_);
     return result_;
   }
 
@@ -130,7 +130,7 @@ class Member {
     return a.round == b.round && a.model_hash == b.model_hash && a.told == b.told;
   }
 
-  void finish(const std::string& failure) {
+  void finish(const std::optional<Error>& failure) {
     if (over_) return;
     over_ = true;
     const std::lock_guard lock(mutex_);
@@ -152,7 +152,7 @@ class Member {
   // Signals only set a flag, which is polled here.
   void poll_stop() {
     if (over_) return;
-    if (stop_ != nullptr && stop_->load(std::memory_order_relaxed)) return finish({});
+    if (stop_ != nullptr && stop_->load(std::memory_order_relaxed)) return finish(std::nullopt);
     after(stop_timer_, milliseconds(50), [this] { poll_stop(); });
   }
 
@@ -172,8 +172,8 @@ class Member {
               }
               if (rules_.authenticated && connection->peer_name() != kCoordinatorName) {
                 connection->end({}, false);
-                return finish("the certificate at " + rules_.connect.text() + " is for '" + connection->peer_name() +
-                              "', not for '" + std::string(kCoordinatorName) + "'");
+                return finish(refused_for_good("the certificate at " + rules_.connect.text() + " is for '" +
+                                               connection->peer_name() + "', not for '" + std::string(kCoordinatorName) + "'"));
               }
               begin(std::move(connection));
             });
@@ -184,8 +184,8 @@ class Member {
     if (over_) return;
     const double away = std::chrono::duration<double>(Clock::now() - last_served_).count();
     if (rules_.patience > 0 && away > rules_.patience)
-      return finish("no coordinator was reached for " + std::to_string(static_cast<long>(away)) + " s; the last attempt, at " +
-                    reason);
+      return finish(temporary("no coordinator was reached for " + std::to_string(static_cast<long>(away)) +
+                              " s; the last attempt, at " + reason));
     if (reason != last_reason_) log_(reason + "; trying again");
     last_reason_ = reason;
     const double jitter = std::uniform_real_distribution<double>(0.5, 1.5)(jitter_);
@@ -263,7 +263,7 @@ class Member {
         });
       case FrameKind::refused:
         return with(decode<Refused>(body), [&](const Refused& message) {
-          if (message.for_good) finish("refused by the coordinator: " + message.reason);
+          if (message.for_good) finish(refused_for_good("refused by the coordinator: " + message.reason));
           connection_->end("refused: " + message.reason, false);
         });
       case FrameKind::finished:
@@ -271,7 +271,7 @@ class Member {
           outcome_.finished = true;
           outcome_.rounds = message.rounds;
           outcome_.model_hash = message.model_hash;
-          finish({});
+          finish(std::nullopt);
           connection_->end({}, true);
         });
       default:
@@ -308,7 +308,7 @@ class Member {
     if (!other.empty() && !rules_.accept_other_builds) {
       const std::string why = "the coordinator's build differs, so results would not be bit-identical: " + other +
                               "; to continue anyway, pass --accept-other-builds to serve and join";
-      finish(why);
+      finish(refused_for_good(why));
       return leave(why);
     }
     if (!other.empty()) log_("the coordinator has a different build: " + other);
@@ -374,7 +374,7 @@ class Member {
   std::map<Job, std::function<void()>> jobs_;
   std::optional<Train> current_;
   bool done_ = false;
-  std::string failure_;
+  std::optional<Error> failure_;
   MemberOutcome result_;
   std::atomic<bool> abandon_{false};
   std::atomic<std::uint64_t> examples_{0};

@@ -274,9 +274,9 @@ std::time_t check_issued(NamedCertificate certificate, NamedAuthorities authorit
   const bool of_authority = X509_STORE_CTX_get_error_depth(context.get()) > 0;
   const std::string name = "the certificate '" + (of_authority ? authorities.path : certificate.path).string() + "' ";
   if (error == X509_V_ERR_CERT_HAS_EXPIRED && at != nullptr)
-    throw failure(name + "expired on " + utc_text(expiry(at)) + "; 'fedstride certificates' makes new ones");
+    throw refused_for_good(name + "expired on " + utc_text(expiry(at)) + "; 'fedstride certificates' makes new ones");
   if (error == X509_V_ERR_CERT_NOT_YET_VALID && at != nullptr)
-    throw failure(name + "is not valid before " + utc_text(time_of(X509_get0_notBefore(at))) + "; check this machine's clock");
+    throw temporary(name + "is not valid before " + utc_text(time_of(X509_get0_notBefore(at))) + "; check this machine's clock");
   if (error == X509_V_ERR_INVALID_PURPOSE)
     throw failure(name + "is not valid for " + role_text(role) + "; use one issued for that role");
   throw failure("the certificate '" + certificate.path.string() + "' was not issued by the authority '" +

@@ -55,7 +55,7 @@ void require_privacy(const PrivacySetup& privacy, RequiredPrivacy level) {
   const bool examples = level == RequiredPrivacy::client || privacy.example;
   const bool clients = level == RequiredPrivacy::example || privacy.client;
   if (!examples || !clients)
-    throw failure("require-dp is '" + std::string(choice_name(level)) + "'; the experiment protects " +
+    throw refused_for_good("require-dp is '" + std::string(choice_name(level)) + "'; the experiment protects " +
                   (privacy.example  ? "only examples"
                    : privacy.client ? "only clients"
                                     : "neither examples nor clients"));
@@ -132,17 +132,17 @@ class Participant {
     }
     if (options_.require_dp) require_privacy(setup.privacy, *options_.require_dp);
     if (options_.limit && !setup.privacy.on())
-      throw failure("max-epsilon is " + number_text(options_.limit->epsilon) +
-                    "; the experiment has no privacy, so its epsilon is unbounded");
+      throw refused_for_good("max-epsilon is " + number_text(options_.limit->epsilon) +
+                             "; the experiment has no privacy, so its epsilon is unbounded");
     if (options_.train) {
       // A repeated round has the same noise, but user code may compute different gradients.
       if (setup.privacy.example)
-        throw failure("the experiment protects examples (dp '" + std::string(setup.configuration.privacy.name()) +
+        throw refused_for_good("the experiment protects examples (dp '" + std::string(setup.configuration.privacy.name()) +
                       "'), which a client's own code cannot guarantee over a network, where rounds may be repeated; valid: dp "
                       "'client'");
       check_rules(setup.configuration, RuleScope::own_code);
     } else if (!setup.model.has_layers()) {
-      throw failure(
+      throw refused_for_good(
           "the experiment's model has no layers, so only the client's own code can train it: use fedstride.Client in "
           "Python, or 'fedstride join --train FILE.py'");
     }
@@ -195,13 +195,13 @@ class Participant {
     const bool again = train.round == memory_.round;
     const std::string start = input_digest(train);
     if (train.round < memory_.round || (again && start != memory_.model_hash))
-      throw failure("the coordinator asks for round " + std::to_string(train.round) +
+      throw refused_for_good("the coordinator asks for round " + std::to_string(train.round) +
                     (again ? " again, with a different model or different accompanying values"
                            : ", but this client has answered round " + std::to_string(memory_.round)) +
                     ": the coordinator has lost rounds, and a client answers each round for only one model");
     const std::uint64_t separation = at.setup.rules.separation;
     if (!again && memory_.round > 0 && train.round - memory_.round < separation)
-      throw failure("the coordinator asks for round " + std::to_string(train.round) + " after round " +
+      throw refused_for_good("the coordinator asks for round " + std::to_string(train.round) + " after round " +
                     std::to_string(memory_.round) + "; minimum-separation is " + std::to_string(separation));
     const std::vector<std::uint64_t> releases = allowed(train, start);
     // A repeated round starts from the same state as before.
@@ -342,7 +342,7 @@ class Participant {
         return answer(5, opening.shares);
       }
       default:
-        throw failure("round " + std::to_string(asked.round) + ": the coordinator asks for stage " + std::to_string(asked.stage) +
+        throw refused_for_good("round " + std::to_string(asked.round) + ": the coordinator asks for stage " + std::to_string(asked.stage) +
                       " of secure aggregation; valid: 0 to 4");
     }
   }
@@ -376,7 +376,7 @@ class Participant {
     } catch (const secagg::UnusableKeys&) {
       throw;
     } catch (const Error& error) {
-      throw failure(round + "client " + std::to_string(options_.client) + " refuses: " + error.what());
+      throw refused_for_good(round + "client " + std::to_string(options_.client) + " refuses: " + error.what());
     }
     masking->client =
         std::make_unique<secagg::Client>(masking->session, options_.client, *signing_key_, secagg::Secret(new_secret_key()));
@@ -388,12 +388,12 @@ class Participant {
   void open_memory(const Welcome& welcome, Setup& setup) {
     bool fresh = memory_.experiment.empty();
     if (!fresh && memory_.experiment != welcome.experiment)
-      throw failure("folder '" + folder_.path().string() + "' belongs to another experiment; choose another folder with --out");
+      throw refused_for_good("folder '" + folder_.path().string() + "' belongs to another experiment; choose another folder with --out");
     // If privacy, rows or normalization changed under the same digest, the noise would hide less than the ledger states.
     const std::string terms = experiment_digest(setup);
     const bool changed = !fresh && memory_.terms != terms;
     if (changed && memory_.round > 0)
-      throw failure("the coordinator changed the settings, rows or normalization of the experiment in folder '" +
+      throw refused_for_good("the coordinator changed the settings, rows or normalization of the experiment in folder '" +
                     folder_.path().string() + "'");
     fresh = fresh || changed;  // no round has been answered yet; an earlier session may have had the wrong rows
     const std::optional<SecretKey> key = fresh ? begin_secrets(setup, folder_.path()) : secrets_of(setup, folder_.path());
@@ -419,13 +419,13 @@ class Participant {
     const PrivatePlan* const plan = lots ? lots->plans[options_.client].get() : nullptr;
     const double clip = plan != nullptr ? plan->round_clip(train.told) : 0;
     const RunPrivacy::Permission own = privacy_->reserve(train.round, start, clip);
-    if (!own.refusal.empty()) throw failure("round " + std::to_string(train.round) + " is not answered: " + own.refusal);
+    if (!own.refusal.empty()) throw refused_for_good("round " + std::to_string(train.round) + " is not answered: " + own.refusal);
     if (train.is_private != !own.releases.empty())
-      throw failure("the coordinator and this client disagree on whether the experiment is private");
+      throw refused_for_good("the coordinator and this client disagree on whether the experiment is private");
     if (!train.is_private) return {};
     std::vector<std::uint64_t> releases(own.releases.size(), 0);
     if (train.releases > own.releases[options_.client])
-      throw failure("the coordinator asks for " + std::to_string(train.releases) + " noisy releases in round " +
+      throw refused_for_good("the coordinator asks for " + std::to_string(train.releases) + " noisy releases in round " +
                     std::to_string(train.round) + "; this client's own ledger allows " +
                     std::to_string(own.releases[options_.client]));
     releases[options_.client] = train.releases;

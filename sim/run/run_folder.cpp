@@ -42,7 +42,10 @@ fs::path made_folder(const fs::path& path) {
 
 bool is_occupied(const fs::path& folder) {
   std::error_code error;
-  return !fs::is_empty(folder, error) || error;
+  const bool is_empty = fs::is_empty(folder, error);
+  if (!error) return !is_empty;
+  const std::string why = "cannot read folder '" + folder.string() + "': " + error.message();
+  throw error == std::errc::too_many_files_open ? temporary(why) : failure(why);
 }
 
 fs::path free_name(const Configuration& configuration, fs::path& topmost) {
@@ -118,7 +121,10 @@ std::optional<Checkpoint> RunFolder::load() const {
   return load_checkpoint(path_ / "checkpoint");
 }
 
-void RunFolder::save(const Checkpoint& checkpoint) const { save_checkpoint(path_ / "checkpoint", checkpoint); }
+void RunFolder::save(const Checkpoint& checkpoint) const {
+  process_.require();
+  save_checkpoint(path_ / "checkpoint", checkpoint);
+}
 
 void RunFolder::cut_results(const Checkpoint& checkpoint) const {
   const fs::path path = path_ / "rounds.jsonl";
@@ -139,6 +145,7 @@ void RunFolder::cut_results(const Checkpoint& checkpoint) const {
 void RunFolder::start_results() const { write_file(path_ / "rounds.jsonl", ""); }
 
 void RunFolder::append(const RoundRecord& record, const Configuration& configuration, Checkpoint& checkpoint) const {
+  process_.require();
   const std::string line =
       round_json(record, configuration.publishable, ClientReports::of(configuration.client_reports, configuration.seed));
   append_line(path_ / "rounds.jsonl", line);
@@ -161,16 +168,18 @@ std::string model_file(const Setup& setup, const Schema* schema, const Vector& m
 }  // namespace
 
 void RunFolder::write_good_model(const Setup& setup, const Vector& model, std::uint32_t round) const {
+  process_.require();
   write_file(path_ / kGoodModel, model_file(setup, schema().get(), model, round, model_hash(model)));
 }
 
 void RunFolder::write_results(const Setup& setup, const Vector& model, const RunSummary& summary, const std::string& hash) const {
+  process_.require();
   write_file(path_ / "model.safetensors", model_file(setup, schema().get(), model, summary.rounds, hash));
   write_file(path_ / "summary.json", summary_json(setup, summary, hash));
 }
 
 void RunFolder::discard() {
-  if (holds_reservation(path_ / "ledger.jsonl")) return;
+  if (!process_.is_this() || holds_reservation(path_ / "ledger.jsonl")) return;
   std::error_code error;
   for (const char* name : {"config.toml", kSchemaFile, "partition.json", "partition.rows.npy", "partition.sizes.npy",
                            "rounds.jsonl", "checkpoint", "ledger.jsonl", "secret.key"})

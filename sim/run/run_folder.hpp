@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "core/folder_lock.hpp"
+#include "core/own_process.hpp"
 #include "data/schema.hpp"
 #include "server/checkpoint.hpp"
 #include "sim/run/results.hpp"
@@ -64,6 +65,7 @@ class RunFolder {
   std::filesystem::path path_;
   std::filesystem::path topmost_;  ///< the topmost folder that create() created; empty if none
   FolderLock lock_;
+  OwnProcess process_;  ///< the only one that writes
 };
 
 }  // namespace fedstride

@@ -213,7 +213,7 @@ void RunPrivacy::enter_once() {
   }
   if (setup_.data.normalizes_privately) add_noisy(groups, Quantity::moments, setup_.configuration.normalize_noise, 0);
   if (groups.empty()) return;
-  if (const std::string why = charge(0, groups, true); !why.empty()) throw failure(why);
+  if (const std::string why = charge(0, groups, true); !why.empty()) throw refused_for_good(why);
   ledger_->reserve(0, Hash().text(identity_).text("components").hex(), groups);
   ledger_->close(0, groups);
 }

@@ -53,11 +53,11 @@ struct LevelSettings {
   static constexpr auto budget_fields(bool beside = false) {
     return std::tuple{
         field<Level>(beside, "client-clip", &LevelSettings::clip, "like clip, for clients' updates",
-                     "largest L2 norm of one record's contribution", kPositive),
+                     "largest L2 norm of one record's contribution", Valid{.low = 0, .high = 1e30, .low_included = false}),
         field<Level>(beside, "client-noise-multiplier", &LevelSettings::noise_multiplier,
                      "like noise-multiplier, for clients' updates",
                      "noise standard deviation of the sum, divided by clip; 0: calibrated for --epsilon over the planned steps",
-                     kNonNegative),
+                     Valid{.low = 0, .high = 1e100}),
         field<Level>(beside, "client-epsilon", &LevelSettings::epsilon, "like epsilon, for clients",
                      "privacy budget: training stops before exceeding it; 0: none, noise from --noise-multiplier", kNonNegative),
         field<Level>(beside, "client-delta", &LevelSettings::delta, "like delta, for clients", "delta of every reported epsilon",

@@ -345,3 +345,29 @@ def test_notes_of_a_verbose_run_name_keywords(tmp_path, capfd):
                   partition="iid", verbose=True, out=tmp_path / "a")
     out = capfd.readouterr().out
     assert "note: targets auto: " in out and "targets=" in out and "--targets" not in out
+
+
+@pytest.mark.parametrize("privacy", [{}, {"dp": "client", "clip": 1, "noise_multiplier": 1, "publishable": False}])
+def test_a_child_that_comes_back_from_a_callback_writes_nothing(tmp_path, privacy):
+    script = tmp_path / "forks.py"
+    script.write_text("""
+import os, sys
+import fedstride
+
+children = []
+def on_round(record):
+    if record["round"] == 2 and not children:
+        children.append(os.fork())
+settings = dict(dataset="synthetic", limit_per_client=20, clients=3, rounds=4, threads=1, on_round=on_round, **%r)
+try:
+    run = fedstride.run(**settings, out=sys.argv[1])
+except fedstride.Error as error:
+    assert children == [0], error
+    print(error, flush=True)
+    os._exit(7)
+assert os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]) == 7
+assert run.summary["rounds"] == 4
+""" % privacy)
+    done = subprocess.run([sys.executable, script, tmp_path / "run"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and "forked" in done.stdout, done.stderr
+    assert fedstride.resume(tmp_path / "run", rounds=5).summary["rounds"] == 5

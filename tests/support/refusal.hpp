@@ -33,13 +33,15 @@ bool names(std::string_view message, const Parts& parts) {
   });
 }
 
-/// The message of the Error of this kind that the action throws; empty if it throws none, or one of the other kind.
+/// The message of the Error of this kind that the action throws; empty if it throws none, or one of another kind. What is refused for
+/// good, busy or temporary is a failure, too.
 template <class Action>
 std::string error_of_kind(Error::Kind kind, Action&& action) {
   try {
     action();
   } catch (const Error& error) {
-    return error.kind() == kind ? error.what() : "";
+    const bool is_failure = error.kind() != Error::Kind::usage;
+    return error.kind() == kind || (is_failure && kind == Error::Kind::failure) ? error.what() : "";
   }
   return "";
 }

@@ -178,7 +178,7 @@ def settings_of(name, optimizer):
     loops = others if optimizer == "sgd" else [True]
     found = [dict(channels_last=layout, onednn=onednn, foreach=foreach, script=script)
              for layout, onednn, foreach, script in itertools.product(layouts, others, loops, [False, True])]
-    if hasattr(torch, "compile") and shutil.which("g++"):
+    if hasattr(torch, "compile") and shutil.which("g++") and "LD_PRELOAD" not in os.environ:
         found += [dict(channels_last=layout, onednn=True, foreach=True, compiled=True) for layout in layouts]
     return found
 

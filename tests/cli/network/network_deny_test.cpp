@@ -22,14 +22,14 @@ TEST_CASE("a denied client is informed and leaves permanently; removed from the 
   scene.deny("# not yet admitted\nserial " + scene.serial_of(0) + "\n");
   const Party coordinator = scene.federation.serve({"--deny", scene.denied});
   const Party client = scene.federation.join(0);
-  CHECK(client.wait() == 1);
+  CHECK(client.wait() == 3);
   CHECK(client.has_said("'serial " + scene.serial_of(0) + "'"));
   CHECK(rounds_of(scene.federation.out()).empty());
 
   scene.deny("client-x\n");
   coordinator.signal(SIGHUP);
   CHECK(coordinator.says(scene.denied, "line 1", "'client-K'"));
-  CHECK(scene.federation.join(0).wait() == 1);
+  CHECK(scene.federation.join(0).wait() == 3);
 
   scene.deny("");
   coordinator.signal(SIGHUP);

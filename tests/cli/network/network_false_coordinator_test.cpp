@@ -47,11 +47,12 @@ class Captive {
     peer_->say(train);
     return peer_->hear<UpdateMessage>();
   }
-  /// Ended with exit code 1 and a line that names these.
+  int code = 3;  ///< refused for good
+  /// Ended with that exit code and a line that names these.
   template <class... Parts>
   void check_left(const Parts&... parts) {
     peer_->hang_up();
-    CHECK(client.wait() == 1);
+    CHECK(client.wait() == code);
     CHECK_MESSAGE(client.has_said("fedstride: ", parts...), client.err());
   }
   const Peer& peer() const { return *peer_; }
@@ -151,6 +152,7 @@ TEST_CASE("numbers in told that its optimizer cannot use end a client's round") 
     Train train = scene.train;
     train.told = told;
     CHECK(!captive.ask(scene.model, train));
+    captive.code = 1;
     captive.check_left("'pooled'", "5");
   }
 }

@@ -158,7 +158,7 @@ TEST_CASE("a client whose rows do not match its roster line is refused, in both 
   const std::string good = read_file(bringing.data(1) + "/train.csv");
   write_file(bringing.data(1) + "/train.csv", good + "0.5,0.5,0.5,1\n");
   const Party other = bringing.join(1);
-  CHECK(other.wait() == 1);
+  CHECK(other.wait() == 3);
   CHECK(other.has_said("client 1", "hash", "roster"));
   CHECK(coordinator.says("client 1", "hash", "roster"));
   write_file(bringing.data(1) + "/train.csv", "0.5,0.5,1\n");
@@ -213,7 +213,7 @@ TEST_CASE("a coordinator that changes the normalization or settings of an experi
     const Peer to_client(Socket(accept(listener.get(), nullptr, nullptr)));
     REQUIRE(to_client.hear<Hello>());
     to_client.say(other);
-    CHECK(client.wait() == 1);
+    CHECK(client.wait() == 3);
     CHECK(client.has_said("'" + bringing.federation.client_folder(0) + "'", "settings"));
   }
   coordinator.kill();
@@ -227,7 +227,7 @@ TEST_CASE("a client reports what it takes part in, and takes part only under the
   Words demanding = words;
   demanding.insert(demanding.end(), {"--require-dp", "example"});
   const Party wants_more(demanding);
-  CHECK(wants_more.wait() == 1);
+  CHECK(wants_more.wait() == 3);
   CHECK(wants_more.has_said("require-dp", "'example'"));
   demanding.back() = "none";
   const Party wrong(demanding);

@@ -129,7 +129,7 @@ class Captive {
     REQUIRE_MESSAGE(refused, party.err());
     CHECK_MESSAGE(names(refused->reason, {"round 1", "client 0 refuses"}), refused->reason);
     peer->hang_up();
-    CHECK(party.wait() == 1);
+    CHECK(party.wait() == 3);
     CHECK_MESSAGE(party.has_said("fedstride: ", parts...), party.err());
   }
 

@@ -14,9 +14,9 @@ void finish(const Federation& federation, const Party& coordinator, const std::v
   federation.check_undisturbed();
 }
 
-/// Ends with exit code 1 and one line that names these, besides the log.
-void check_leaves(const Party& client, std::initializer_list<std::string_view> parts) {
-  CHECK(client.wait() == 1);
+/// Ends with this exit code and one line that names these, besides the log.
+void check_leaves(const Party& client, int code, std::initializer_list<std::string_view> parts) {
+  CHECK(client.wait() == code);
   const std::string err = client.err();
   const auto line = err.find("fedstride: ");
   REQUIRE(line != err.npos);
@@ -79,19 +79,19 @@ TEST_CASE("a second process in a client's folder ends with one line") {
   const Party coordinator = federation.serve();
   const Party first = federation.join(0);
   REQUIRE(first.says("joined"));
-  check_leaves(federation.join(0), {"'" + federation.client_folder(0) + "'"});
+  check_leaves(federation.join(0), 4, {"'" + federation.client_folder(0) + "'"});
 }
 
 TEST_CASE("an unknown client, and one with the data or folder of another experiment, leave with a reason") {
   const Federation federation(kSettings);
   const Party coordinator = federation.serve();
-  check_leaves(federation.join(7), {"coordinator", "client 7", "0", "2"});
+  check_leaves(federation.join(7), 3, {"coordinator", "client 7", "0", "2"});
   CHECK(coordinator.says("client 7"));
 
   write_table(federation / "other", 200);
-  check_leaves(federation.join_with(1, {"--data", federation / "other"}), {"client 1", "hash"});
+  check_leaves(federation.join_with(1, {"--data", federation / "other"}), 3, {"client 1", "hash"});
   CHECK(coordinator.says("client 1", "hash"));
-  check_leaves(federation.join_with(1, {"--data", federation / "nowhere"}), {federation / "nowhere"});
+  check_leaves(federation.join_with(1, {"--data", federation / "nowhere"}), 1, {federation / "nowhere"});
   CHECK(coordinator.says("client 1", "left"));
 
   const Federation another({"--optimizer", "adam", "--rounds", "1"});
@@ -99,7 +99,7 @@ TEST_CASE("an unknown client, and one with the data or folder of another experim
     const Party elsewhere = another.serve();
     for (const Party& client : another.join_all()) REQUIRE(client.says("joined"));
   }
-  check_leaves(federation.join_with(1, {"--out", another.client_folder(1)}), {"'" + another.client_folder(1) + "'"});
+  check_leaves(federation.join_with(1, {"--out", another.client_folder(1)}), 3, {"'" + another.client_folder(1) + "'"});
   finish(federation, coordinator, federation.join_all());
 }
 
