@@ -39,14 +39,14 @@ Client::Client(const Session& session, ClientId self, const Secret& signing_key,
 }
 
 void Client::require(bool good, const std::string& what) const {
-  if (!good) throw failure("round " + std::to_string(session_.round) + ": " + name_of(self_) + " refuses: " + what);
+  if (!good) throw refused_for_good("round " + std::to_string(session_.round) + ": " + name_of(self_) + " refuses: " + what);
 }
 
 Secret Client::exchanged(const ExchangeKey& own, ClientId other, const Bytes32& key) const {
   try {
     return own.shared_with(key);
   } catch (const Error&) {
-    throw UnusableKeys(Error::Kind::failure,
+    throw UnusableKeys(Error::Kind::refused,
                        "round " + std::to_string(session_.round) + ": " + name_of(other) + " sent " + kSmallOrder);
   }
 }

@@ -365,7 +365,7 @@ class Participant {
       const auto known = known_keys_.find(member.client);
       if (!key_checker_ || (known != known_keys_.end() && known->second == member.key)) return;
       if (const std::string why = key_checker_->objection(member.client, member.key, invited.proof); !why.empty())
-        throw secagg::UnusableKeys(Error::Kind::failure, round + why);
+        throw secagg::UnusableKeys(Error::Kind::refused, round + why);
       known_keys_[member.client] = member.key;
     };
     auto masking = std::make_unique<Masking>();
