@@ -18,10 +18,10 @@ import numpy
 
 from _measure import command, rounds_of
 
-# clients, cohort, units of the hidden layer (0: none)
+# clients, cohort, units of each of two hidden layers (0: none)
 GROWTHS = {
     "clients, cohort of 10": [(n, 10, 0) for n in (10, 100, 1000, 10**4, 10**5, 10**6, 10**7)],
-    "weights, cohort of 2": [(2, 2, units) for units in (40, 400, 4000, 40_000, 400_000, 4_000_000)],
+    "weights, cohort of 2": [(2, 2, units) for units in (24, 80, 260, 840, 2700, 10_000)],
     "cohort of 100,000 clients": [(10**5, cohort, 0) for cohort in (10, 100, 1000, 10_000)],
 }
 
@@ -38,7 +38,7 @@ def data_of(clients, folder):
 
 def measured(program, clients, cohort, units, rounds, folder):
     """Returns the milliseconds of a round, the seconds before the first, and the megabytes of the largest run so far."""
-    model = f"dense {units} nobias | relu | dense classes nobias" if units else "dense classes"
+    model = f"repeat 2 {{ dense {units} nobias | relu }} | dense classes nobias" if units else "dense classes"
     with tempfile.TemporaryDirectory() as place:
         out = Path(place, "run")
         words = command(program, dataset="file", data=data_of(clients, folder), model=model, partition="iid", clients=clients, limit_per_client=1,
@@ -57,7 +57,7 @@ def measured(program, clients, cohort, units, rounds, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", nargs="?", default="build/release/fedstride")
-    parser.add_argument("--most", type=float, default=1e7, help="clients, and weights over 18")
+    parser.add_argument("--most", type=float, default=1e8, help="clients and weights")
     parser.add_argument("--rounds", type=int, default=11)
     given = parser.parse_args()
     print("| grows | | ms a round | ratio | s before and after | MB |\n|---|---|---|---|---|---|")
@@ -65,9 +65,10 @@ def main():
         for name, sizes in GROWTHS.items():
             before = None
             for clients, cohort, units in sizes:
-                if max(clients, units) > given.most:
+                weights = 18 * units + units**2
+                if max(clients, weights) > given.most:
                     continue
-                size = {"clients": clients, "weights": 18 * units, "cohort": cohort}[name.split(",")[0].split()[0]]
+                size = {"clients": clients, "weights": weights, "cohort": cohort}[name.split(",")[0].split()[0]]
                 took, around, memory = measured(given.program, clients, cohort, units, given.rounds, Path(folder))
                 ratio = "" if before is None else f"{took / before[1]:.1f} for {size / before[0]:.0f}"
                 marked = " superlinear" if before is not None and took / before[1] > 1.2 * size / before[0] else ""
