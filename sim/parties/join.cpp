@@ -56,9 +56,9 @@ void require_privacy(const PrivacySetup& privacy, RequiredPrivacy level) {
   const bool clients = level == RequiredPrivacy::example || privacy.client;
   if (!examples || !clients)
     throw refused_for_good("require-dp is '" + std::string(choice_name(level)) + "'; the experiment protects " +
-                  (privacy.example  ? "only examples"
-                   : privacy.client ? "only clients"
-                                    : "neither examples nor clients"));
+                           (privacy.example  ? "only examples"
+                            : privacy.client ? "only clients"
+                                             : "neither examples nor clients"));
 }
 
 /// Describes the experiment to the user in one line.
@@ -137,9 +137,10 @@ class Participant {
     if (options_.train) {
       // A repeated round has the same noise, but user code may compute different gradients.
       if (setup.privacy.example)
-        throw refused_for_good("the experiment protects examples (dp '" + std::string(setup.configuration.privacy.name()) +
-                      "'), which a client's own code cannot guarantee over a network, where rounds may be repeated; valid: dp "
-                      "'client'");
+        throw refused_for_good(
+            "the experiment protects examples (dp '" + std::string(setup.configuration.privacy.name()) +
+            "'), which a client's own code cannot guarantee over a network, where rounds may be repeated; valid: dp "
+            "'client'");
       check_rules(setup.configuration, RuleScope::own_code);
     } else if (!setup.model.has_layers()) {
       throw refused_for_good(
@@ -196,13 +197,13 @@ class Participant {
     const std::string start = input_digest(train);
     if (train.round < memory_.round || (again && start != memory_.model_hash))
       throw refused_for_good("the coordinator asks for round " + std::to_string(train.round) +
-                    (again ? " again, with a different model or different accompanying values"
-                           : ", but this client has answered round " + std::to_string(memory_.round)) +
-                    ": the coordinator has lost rounds, and a client answers each round for only one model");
+                             (again ? " again, with a different model or different accompanying values"
+                                    : ", but this client has answered round " + std::to_string(memory_.round)) +
+                             ": the coordinator has lost rounds, and a client answers each round for only one model");
     const std::uint64_t separation = at.setup.rules.separation;
     if (!again && memory_.round > 0 && train.round - memory_.round < separation)
       throw refused_for_good("the coordinator asks for round " + std::to_string(train.round) + " after round " +
-                    std::to_string(memory_.round) + "; minimum-separation is " + std::to_string(separation));
+                             std::to_string(memory_.round) + "; minimum-separation is " + std::to_string(separation));
     const std::vector<std::uint64_t> releases = allowed(train, start);
     // A repeated round starts from the same state as before.
     const std::string before = again ? memory_.state_before : memory_.state_after;
@@ -342,8 +343,8 @@ class Participant {
         return answer(5, opening.shares);
       }
       default:
-        throw refused_for_good("round " + std::to_string(asked.round) + ": the coordinator asks for stage " + std::to_string(asked.stage) +
-                      " of secure aggregation; valid: 0 to 4");
+        throw refused_for_good("round " + std::to_string(asked.round) + ": the coordinator asks for stage " +
+                               std::to_string(asked.stage) + " of secure aggregation; valid: 0 to 4");
     }
   }
 
@@ -388,13 +389,14 @@ class Participant {
   void open_memory(const Welcome& welcome, Setup& setup) {
     bool fresh = memory_.experiment.empty();
     if (!fresh && memory_.experiment != welcome.experiment)
-      throw refused_for_good("folder '" + folder_.path().string() + "' belongs to another experiment; choose another folder with --out");
+      throw refused_for_good("folder '" + folder_.path().string() +
+                             "' belongs to another experiment; choose another folder with --out");
     // If privacy, rows or normalization changed under the same digest, the noise would hide less than the ledger states.
     const std::string terms = experiment_digest(setup);
     const bool changed = !fresh && memory_.terms != terms;
     if (changed && memory_.round > 0)
       throw refused_for_good("the coordinator changed the settings, rows or normalization of the experiment in folder '" +
-                    folder_.path().string() + "'");
+                             folder_.path().string() + "'");
     fresh = fresh || changed;  // no round has been answered yet; an earlier session may have had the wrong rows
     const std::optional<SecretKey> key = fresh ? begin_secrets(setup, folder_.path()) : secrets_of(setup, folder_.path());
     use_secrets(setup, key);
@@ -426,8 +428,8 @@ class Participant {
     std::vector<std::uint64_t> releases(own.releases.size(), 0);
     if (train.releases > own.releases[options_.client])
       throw refused_for_good("the coordinator asks for " + std::to_string(train.releases) + " noisy releases in round " +
-                    std::to_string(train.round) + "; this client's own ledger allows " +
-                    std::to_string(own.releases[options_.client]));
+                             std::to_string(train.round) + "; this client's own ledger allows " +
+                             std::to_string(own.releases[options_.client]));
     releases[options_.client] = train.releases;
     return releases;
   }
