@@ -40,8 +40,9 @@ inline constexpr ExitCode kExitCodes[] = {
     {0, "done"},
     {1, "failed, and would probably fail again"},
     {2, "the command line or a setting is invalid"},
-    {3, "refused for good: the same is refused until somebody acts, as with an expired or denied certificate, another build, the "
-        "folder of another experiment, or a spent --max-epsilon"},
+    {3,
+     "refused for good: the same is refused until somebody acts, as with an expired or denied certificate, another build, the "
+     "folder of another experiment, or a spent --max-epsilon"},
     {4, "busy: another process has the folder or the address; try again when it ends"},
     {5, "temporary: a full disk, no free descriptors, or a coordinator that is away; try again later"},
     {130, "stopped by a signal; what was finished is saved"},

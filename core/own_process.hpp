@@ -14,8 +14,9 @@ class OwnProcess {
   /// Throws Error (failure) in a forked process.
   void require() const {
     if (!is_this())
-      throw failure("this process was forked from the one that runs the experiment, which alone writes its files; a forked process "
-                    "must end with os._exit, or call another program");
+      throw failure(
+          "this process was forked from the one that runs the experiment, which alone writes its files; a forked process "
+          "must end with os._exit, or call another program");
   }
 
  private:

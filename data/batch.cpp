@@ -36,9 +36,7 @@ int normalize_colors(const std::uint8_t* planes, int count, const float* scale, 
   int i = 0;
   for (; i + kLanes <= count; i += kLanes) {
     Lanes values[3];
-    unrolled<3>([&](auto c) FEDSTRIDE_INLINE_LAMBDA {
-      values[c] = floats_at(planes + c * count + i) * scale[c] + shift[c];
-    });
+    unrolled<3>([&](auto c) FEDSTRIDE_INLINE_LAMBDA { values[c] = floats_at(planes + c * count + i) * scale[c] + shift[c]; });
     // Value k of the result is lane k / 3 of channel k % 3: two shuffles of two vectors each.
     unrolled<3>([&](auto part) FEDSTRIDE_INLINE_LAMBDA {
       IntLanes two{}, three{};
@@ -151,7 +149,7 @@ void fill_pictures(const Dataset& data, std::span<const Row> rows, Augmentation 
       picture = moved.data();
     }
     normalize(picture, data.shape.height * data.shape.width, data.shape.channels, scales.data(), shifts.data(),
-                  out.data() + i * size);
+              out.data() + i * size);
     if (const auto noise = noise_on(skew, rows[i], address, size); !noise.empty())
       add_moved(noise, data.shape, skew.part->draws_anew() ? Move{} : move, data.deviation, out.data() + i * size);
   }

@@ -88,8 +88,8 @@ struct FixedCohort final : SizedCohort<FixedCohort> {
 
   std::vector<ClientId> sample(const CohortQuestion& question) const override {
     std::vector<ClientId> drawn;
-    draw_without_replacement(question.source, {Purpose::cohort, question.round}, size(question.clients()),
-                             question.clients(), drawn);
+    draw_without_replacement(question.source, {Purpose::cohort, question.round}, size(question.clients()), question.clients(),
+                             drawn);
     return drawn;
   }
 };

@@ -65,7 +65,8 @@ bool names_target(std::string_view name) {
 }
 
 bool is_missing(std::string_view field) {
-  if (!field.empty() && (field[0] == '-' || field[0] == '.' || (field[0] >= '0' && field[0] <= '9'))) return false;  // nearly always
+  if (!field.empty() && (field[0] == '-' || field[0] == '.' || (field[0] >= '0' && field[0] <= '9')))
+    return false;  // nearly always
   constexpr std::string_view kMissing[] = {"", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "#N/A", "<NA>"};
   return std::ranges::find(kMissing, field) != std::end(kMissing);
 }

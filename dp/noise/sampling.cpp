@@ -173,9 +173,8 @@ void draw_without_replacement(const RandomSource& source, const Address& address
     std::iota(drawn.begin(), drawn.end(), 0U);
     return;
   }
-  const auto keys = smallest(count, ids, [&](std::uint64_t limit, auto take) {
-    for_each_below(source, address, ids, limit, take);
-  });
+  const auto keys =
+      smallest(count, ids, [&](std::uint64_t limit, auto take) { for_each_below(source, address, ids, limit, take); });
   drawn.clear();
   for (const Key& key : keys) drawn.push_back(key.second);
   std::ranges::sort(drawn);

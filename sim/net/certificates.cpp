@@ -173,7 +173,7 @@ class FolderAuthority {
     X509* certificate = authority_.certificate.get();
     if (expiry(certificate) <= now_)
       throw refused_for_good("the authority '" + files_.certificate.string() + "' expired on " + utc_text(expiry(certificate)) +
-                    "; name another folder to create a new one");
+                             "; name another folder to create a new one");
     // Checks the authority against itself alone: all authorities have the same name, so OpenSSL could mistake another for its
     // issuer.
     std::vector<CertificateHandle> itself;

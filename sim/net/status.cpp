@@ -193,8 +193,8 @@ std::string token_of(const httplib::Request& request) {
 
 Error cannot_listen(const Endpoint& address, int error) {
   const std::string why =
-      "cannot listen on the status address '" + address.text() + "': " +
-      (error == EADDRINUSE || error == EACCES ? std::strerror(error) : "it is not an address of this machine") +
+      "cannot listen on the status address '" + address.text() +
+      "': " + (error == EADDRINUSE || error == EACCES ? std::strerror(error) : "it is not an address of this machine") +
       "; --status needs an address of this machine with a free port, or port 0 for any free port";
   return error == EADDRINUSE ? busy(why) : failure(why);
 }
