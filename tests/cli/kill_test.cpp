@@ -158,7 +158,7 @@ TEST_CASE("a second process on one folder is refused while the first one runs, a
   const Process process(long_run(folder, "out"), output);
   REQUIRE(reaches(folder, "out", 1));
   const Outcome second = run_program(going_on(folder, "out", 1'000'000));
-  CHECK(second.code == 1);
+  CHECK(second.code == 4);
   CHECK(names(second.err, {"'" + (folder / "out") + "'"}));
   process.signal(SIGINT);
   CHECK(process.wait() == 130);
