@@ -56,8 +56,13 @@ class _Shorten(ast.NodeTransformer):
         node.body = [one for one in map(inside.visit, node.body) if one is not None]
         return node
 
-    def visit_Assign(self, node: ast.Assign) -> None:
-        return None
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
+        is_public = isinstance(node.targets[0], ast.Name) and not node.targets[0].id.startswith("_")
+        return node if is_public and isinstance(node.value, ast.Subscript) else None  # Event = tuple[...]
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
+        node.names = [one for one in node.names if node.module is None or not one.name.startswith("_")]
+        return node if node.names else None
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         return node if isinstance(node.value, ast.Constant) else None
