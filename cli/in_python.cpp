@@ -15,7 +15,7 @@ Json in_python(const Json& task) {
   const std::string said = one_line(std::string(trimmed(printed)));
   if (code == kPackageMissing) throw MissingPython(Error::Kind::failure, said + "; " + python_packages("fedstride_report"));
   if (said.empty()) throw failure("the Python part 'fedstride_report' ended with code " + std::to_string(code));
-  throw Error(code == 2 ? Error::Kind::usage : Error::Kind::failure, said);
+  throw code == 2 ? usage_error(said) : code == 5 ? temporary(said) : failure(said);
 }
 
 SweepTables write_tables(const fs::path& folder, const std::string& by, const std::string& page) {

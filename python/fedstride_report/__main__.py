@@ -1,5 +1,5 @@
 """`python3 -m fedstride_report`: carries out a task, JSON in the file that the argument names (sweep/results/task.cpp), and
-prints the outcome as JSON. An error is one line instead; the exit code is 1, 2 for an invalid request, or 3 if a package is missing."""
+prints the outcome as JSON. An error is one line instead; the exit code is 1, 2 for an invalid request, 3 if a package is missing, or 5 if there is no space."""
 
 import fcntl
 import json

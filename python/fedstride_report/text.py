@@ -1,6 +1,7 @@
 """Text and files, spelled as the program spells them."""
 
 import contextlib
+import errno
 import os
 import re
 import secrets
@@ -79,11 +80,18 @@ def new_file(path):
                 shutil.copymode(target, temporary)
             os.replace(temporary, target)
     except OSError as error:
-        raise Failure(f"cannot write '{path}': {error.strerror}") from None
+        may_pass = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE)
+        raise (TemporaryFailure if may_pass else Failure)(f"cannot write '{path}': {error.strerror}") from None
     finally:
         if is_replaced:
             with contextlib.suppress(OSError):  # there is none after success
                 os.remove(temporary)
+
+
+class TemporaryFailure(Failure):
+    """No space, or no free descriptors: exit code 5 (core/error.hpp)."""
+
+    code = 5
 
 
 def write_file(path, content):

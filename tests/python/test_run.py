@@ -371,3 +371,15 @@ assert run.summary["rounds"] == 4
     done = subprocess.run([sys.executable, script, tmp_path / "run"], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0 and "forked" in done.stdout, done.stderr
     assert fedstride.resume(tmp_path / "run", rounds=5).summary["rounds"] == 5
+
+
+def test_exceptions_say_whether_to_try_again(tmp_path):
+    def meanwhile(record):
+        with pytest.raises(fedstride.BusyError, match="another fedstride process"):
+            fedstride.resume(tmp_path / "run")
+        return False
+
+    fedstride.run(**SMALL, out=tmp_path / "run", on_round=meanwhile)
+    assert issubclass(fedstride.BusyError, fedstride.Error) and issubclass(fedstride.TemporaryError, fedstride.Error)
+    with pytest.raises(fedstride.TemporaryError, match="No space"):
+        fedstride.report(tmp_path / "run", out="/dev/full")
