@@ -235,7 +235,7 @@ TEST_CASE("a full disk on rank 0 gives one line, and the run resumes when there 
   REQUIRE(outcome_of(program_on_ranks(3, on_mpi(folder, with({"--out", out, "--rounds", "2"})))).code == 0);
   std::ofstream filling(folder / "disk/filling");
   filling << std::string(512 * 1024, 'x') << std::flush;
-  check_refused(program_on_ranks(3, {"run", "--fleet", "mpi", "--resume", out, "--rounds", "4"}), 1, {"No space left on device"});
+  check_refused(program_on_ranks(3, {"run", "--fleet", "mpi", "--resume", out, "--rounds", "4"}), 5, {"No space left on device"});
   filling.close();
   fs::remove(folder / "disk/filling");
   REQUIRE(outcome_of(program_on_ranks(2, {"run", "--fleet", "mpi", "--resume", out, "--rounds", "4"})).code == 0);
