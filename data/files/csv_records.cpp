@@ -132,7 +132,8 @@ void CsvRecords::read_plain() {
   }
 }
 
-/// Reads a record that lies in the buffer as it is: a whole line of ASCII without quotes. Returns false, and reads nothing, for others.
+/// Reads a record that lies in the buffer as it is: a whole line of ASCII without quotes. Returns false, and reads nothing, for
+/// others.
 bool CsvRecords::read_in_place(std::vector<std::string_view>& fields) {
   const char* const begin = reinterpret_cast<const char*>(bytes_.data()) + at_;
   const auto* const end = static_cast<const char*>(std::memchr(begin, '\n', filled_ - at_));

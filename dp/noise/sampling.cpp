@@ -14,14 +14,28 @@
 namespace fedstride {
 namespace {
 
+/// The blocks at one address, many at a time.
+class AddressBlocks {
+ public:
+  AddressBlocks(const RandomSource& source, const Address& address)
+      : stream_(source.at(address)), counter_(stream_.counter()), short_key_(stream_.key()) {}
+  bool is_secret() const { return stream_.is_secret(); }
+  std::size_t words_per_block() const { return stream_.words_per_block(); }
+  void words(const std::uint32_t* numbers, std::size_t batches, std::uint32_t* words) const {
+    const BlockKey from{is_secret() ? stream_.secret_key().data() : short_key_.data(), counter_.data() + 1};
+    (is_secret() ? chacha_words : philox_words)(from, numbers, batches, words);
+  }
+
+ private:
+  RandomStream stream_;
+  std::array<std::uint32_t, 4> counter_;
+  std::array<std::uint32_t, 2> short_key_;
+};
+
 /// Calls take(first, draws) for batches in order; draws[i], a 64-bit word or a byte, belongs to ids[first + i].
 template <class Draw, class Take>
 void for_each_draw(const RandomSource& source, const Address& address, std::span<const std::uint32_t> ids, Take take) {
-  const RandomStream stream = source.at(address);
-  const auto counter = stream.counter();
-  const auto short_key = stream.key();
-  const BlockKey from{stream.is_secret() ? stream.secret_key().data() : short_key.data(), counter.data() + 1};
-  const auto words_of = stream.is_secret() ? chacha_words : philox_words;
+  const AddressBlocks stream(source, address);
   constexpr bool kBytes = sizeof(Draw) == 1;
   const int shift =
       (stream.is_secret() ? 3 : 1) + (kBytes ? 3 : 0);  // two words or a byte per id, so 8 or 2 ids per block or 64 or 16
@@ -53,7 +67,7 @@ void for_each_draw(const RandomSource& source, const Address& address, std::span
       }
       places[count] = place_of_block + (kBytes ? (id & mask) / 4 : (id & mask) * 2) * kRow;
     }
-    words_of(from, blocks.data(), (used + kRow - 1) / kRow, words.data());
+    stream.words(blocks.data(), (used + kRow - 1) / kRow, words.data());
     for (std::size_t i = 0; i < count; ++i)
       if constexpr (kBytes)
         draws[i] = static_cast<Draw>(words[places[i]] >> (ids[first + i] % 4 * 8));
@@ -67,11 +81,7 @@ void for_each_draw(const RandomSource& source, const Address& address, std::span
 /// Calls take(draw, id) for every id below `ids` whose draw is at most `limit`, in no order.
 template <class Take>
 void for_each_below(const RandomSource& source, const Address& address, std::size_t ids, std::uint64_t limit, Take take) {
-  const RandomStream stream = source.at(address);
-  const auto counter = stream.counter();
-  const auto short_key = stream.key();
-  const BlockKey from{stream.is_secret() ? stream.secret_key().data() : short_key.data(), counter.data() + 1};
-  const auto words_of = stream.is_secret() ? chacha_words : philox_words;
+  const AddressBlocks stream(source, address);
   const std::size_t in_block = stream.words_per_block() / 2;
   const auto most = static_cast<std::uint32_t>(limit >> 32);
   constexpr std::size_t kRow = kBlocksAtOnce, kBatches = 8;
@@ -79,7 +89,7 @@ void for_each_below(const RandomSource& source, const Address& address, std::siz
   alignas(64) std::array<std::uint32_t, kBatches * kRow * 16> words;
   std::iota(blocks.begin(), blocks.end(), 0U);
   for (std::size_t first = 0; first < ids; first += blocks.size() * in_block) {
-    words_of(from, blocks.data(), kBatches, words.data());
+    stream.words(blocks.data(), kBatches, words.data());
     for (std::size_t row = 0; row < kBatches * in_block; ++row) {
       const std::uint32_t *const low = words.data() + 2 * row * kRow, *const high = low + kRow;
       std::uint32_t least = high[0];

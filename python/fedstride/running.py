@@ -142,13 +142,13 @@ def resume(
         and versions.
     on_round, progress, verbose: as for `run`.
     """
-    path, arrays = split_data(data, _kept(folder))
+    kept = _kept(folder)
+    path, arrays = split_data(data, kept)
     code = OwnCode({**spread(settings), "data": path}, train, evaluate, workers)
-    has_run = (pathlib.Path(folder) / "config.toml").is_file()  # otherwise C++ reports the error
-    begun = Run(folder).settings.get("code", "") if has_run else ""
-    if has_run and "?" not in begun and (code.code or "") != begun:
+    begun = kept.get("code", "")
+    if kept and "?" not in begun and (code.code or "") != begun:
         raise UsageError(f"the run in '{os.fspath(folder)}' was started with the code '{begun}', not '{code.code or ''}'; it must be the same")
-    form = kept_form(Run(folder).settings if has_run and train else {}) if model is None else tensors_of(model)[1]
+    form = kept_form(kept if train else {}) if model is None else tensors_of(model)[1]
     given = {key: value for key, value in code.settings.items() if key not in code.functions}
     functions = code.begin(**form, arrays=arrays)
     with watching(on_round, progress, verbose) as watcher:

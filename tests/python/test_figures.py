@@ -57,6 +57,8 @@ def test_the_page_on_speed_has_the_table_of_the_record():
     page = (SOURCE / "tools" / "bench" / "README.md").read_text()
     assert "\n".join(compare.table(SPEEDS)) in page
     assert SPEEDS["date"] in page and SPEEDS["machine"]["processor"] in page
+    newer = json.loads((SOURCE / "tools/bench/results-avx512.json").read_text())
+    assert "\n".join(compare.table(newer)) in page and newer["date"] in page
 
 
 # docs/replicated.md is made from its records (test_replicated.py).

@@ -61,15 +61,19 @@ def femnist_cnn():
         nn.Flatten(), nn.Linear(3136, 2048), nn.ReLU(), nn.Linear(2048, 62))
 
 
-class Block(nn.Module):
-    """Two 3x3 convolutions with group norm; the shortcut has no parameters."""
+def group_norm(channels):
+    return nn.GroupNorm(8, channels)
 
-    def __init__(self, before: int, channels: int):
+
+class Block(nn.Module):
+    """Two 3x3 convolutions with normalization; the shortcut has no parameters."""
+
+    def __init__(self, before: int, channels: int, norm):
         super().__init__()
         self.stride, self.more = channels // before, channels - before
         self.first = nn.Conv2d(before, channels, 3, self.stride, 1, bias=False)
         self.second = nn.Conv2d(channels, channels, 3, 1, 1, bias=False)
-        self.norm1, self.norm2 = nn.GroupNorm(8, channels), nn.GroupNorm(8, channels)
+        self.norm1, self.norm2 = norm(channels), norm(channels)
         self.relu1, self.relu2 = nn.ReLU(inplace=True), nn.ReLU(inplace=True)
 
     def forward(self, x):
@@ -79,33 +83,24 @@ class Block(nn.Module):
         return self.relu2(y + x)
 
 
-def resnet_gn(blocks_of_a_width):
-    blocks = [Block(before, channels) for channels in (16, 32, 64)
+def resnet(blocks_of_a_width, norm):
+    blocks = [Block(before, channels, norm) for channels in (16, 32, 64)
               for before in (max(channels // 2, 16), *[channels] * (blocks_of_a_width - 1))]
     return nn.Sequential(
-        nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.GroupNorm(8, 16), nn.ReLU(), *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+        nn.Conv2d(3, 16, 3, 1, 1, bias=False), norm(16), nn.ReLU(), *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(),
         nn.Linear(64, 10))
 
 
-class BatchNormBlock(Block):
-    def __init__(self, before: int, channels: int):
-        super().__init__(before, channels)
-        self.norm1, self.norm2 = nn.BatchNorm2d(channels), nn.BatchNorm2d(channels)
-
-
 def resnet20():
-    """With batch normalization, as resnet20 of fedstride."""
-    blocks = [BatchNormBlock(before, channels) for channels in (16, 32, 64) for before in (max(channels // 2, 16), channels, channels)]
-    return nn.Sequential(nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.BatchNorm2d(16), nn.ReLU(), *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(),
-                         nn.Linear(64, 10))
+    return resnet(3, nn.BatchNorm2d)
 
 
 def resnet8_gn():
-    return resnet_gn(1)
+    return resnet(1, group_norm)
 
 
 def resnet20_gn():
-    return resnet_gn(3)
+    return resnet(3, group_norm)
 
 
 class LeafLstm(nn.Module):
