@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,6 +59,10 @@ class Fleet {
   virtual std::uint32_t abandon_round(std::uint32_t last_round) { return last_round; }
   /// Called when the checkpoint of a round is on disk.
   virtual void checkpointed(std::uint32_t /*round*/) {}
+
+  /// Called after end_round: writes the clients' states into a folder's new store of the run with this identity. Fleets whose
+  /// clients are elsewhere do nothing.
+  virtual void keep_states(const std::filesystem::path& /*folder*/, const std::string& /*run*/, std::uint32_t /*round*/) {}
 
   /// Converts the fleet's state in the checkpoint to bytes and back. load throws Error (failure) if the bytes do not fit the
   /// fleet.

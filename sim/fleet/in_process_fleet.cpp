@@ -6,7 +6,17 @@
 #include <string>
 #include <utility>
 
+#include "sim/fleet/dealt_states.hpp"
+
 namespace fedstride {
+
+void LocalFleet::keep_states(const std::filesystem::path& folder, const std::string& run, std::uint32_t round) {
+  if (!states_) return;
+  deal_out_states(folder, run, 0, {}, 1);
+  StateStore kept(state_store_path(folder, 0, 1), run, 0);
+  states_->for_each([](ClientId) { return true; }, [&](ClientId client, std::string_view state) { kept.write(client, state); });
+  kept.end_round(round);
+}
 
 InProcessFleet::InProcessFleet(const Model& model, const Dataset& data, const LocalTraining& training, const ClientRows& rows,
                                Threads& threads)

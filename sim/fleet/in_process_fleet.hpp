@@ -28,6 +28,7 @@ class LocalFleet : public Fleet {
   void checkpointed(std::uint32_t round) override {
     if (states_) states_->checkpointed(round);
   }
+  void keep_states(const std::filesystem::path& folder, const std::string& run, std::uint32_t round) override;
 
  protected:
   std::optional<StateStore> states_;

@@ -243,7 +243,8 @@ FleetMaker mpi_fleet(Ranks& ranks, const MpiJob& job) {
                   throw usage_error("secure-aggregation is '" + std::string(choice_name(setup.configuration.secure_aggregation)) +
                                     "'; the ranks of an MPI job trust each other: use one process, or secure-aggregation none");
                 prepare_ranks(ranks, job, setup);
-              }};
+              },
+          .holds_states = false};
 }
 
 void dismiss(Ranks& ranks) { send_request(ranks, RequestKind::dismiss); }

@@ -30,6 +30,7 @@ struct FleetMaker {
   RowsAre rows = RowsAre::here;
   std::function<void(const Setup& setup)> check = {};  ///< refuses a setup that the fleet cannot run; may be empty
   bool trains_outside = false;                         ///< clients are trained by user code or in other processes
+  bool holds_states = true;                            ///< clients' states are in this process (Fleet::keep_states)
 };
 
 /// Throws Error (usage) if this fleet cannot train the configuration's clients. Called when a run begins.

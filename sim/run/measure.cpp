@@ -293,11 +293,7 @@ class Measuring {
     const std::optional<SecretKey> key = begin_secrets(setup_, folder_.path());
     privacy_.emplace(setup_, folder_.path(), std::nullopt, key);
     use_secrets(setup_, key);
-    privacy_->enter_once();
-    const RandomSource once = private_source(setup_, key);
-    release_moments(setup_, once);
-    project_on_components(setup_, once);
-    poison(setup_);
+    release_inputs(setup_, *privacy_, key);
     // The coins come from the run's own source; they differ from its other draws because canaries have their own Purpose.
     coins_ = source_of(setup_);
     place_among_clients();

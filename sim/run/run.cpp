@@ -19,7 +19,6 @@
 #include "dp/ledger/row_budget.hpp"
 #include "sim/prepare/lot_noise.hpp"
 #include "sim/prepare/noise_rate.hpp"
-#include "sim/prepare/private_inputs.hpp"
 #include "sim/run/drive.hpp"
 #include "sim/run/fleets.hpp"
 #include "sim/run/model_tests.hpp"
@@ -170,6 +169,10 @@ class Session {
     state.ledger = privacy_.mark();
     state.evaluation_seconds += record.evaluation_seconds;
     folder_.append(record, setup_.configuration, state);
+    if (const int every = setup_.configuration.keep_checkpoints; every > 0 && state.round % static_cast<std::uint32_t>(every) == 0)
+      folder_.keep(state, [&](const std::filesystem::path& kept) {
+        drive_.fleet->keep_states(kept, state.configuration, state.round);
+      });
     if (is_checkpoint_due()) save();
   }
 
@@ -341,12 +344,7 @@ Start from_checkpoint(Setup& setup, const RunFolder& folder, Checkpoint saved, c
 
 // Carries out the run from `start`, after charging and releasing moments of the inputs and private components.
 RunSummary continue_run(Setup& setup, RunFolder& folder, Start start, const RunObserver& observer, const FleetMaker& make_fleet) {
-  start.privacy.enter_once();
-  const RandomSource once = private_source(setup, secrets_of(setup, folder.path()));
-  release_moments(setup, once);
-  folder.write_schema(setup);
-  project_on_components(setup, once);
-  poison(setup);
+  release_inputs(setup, start.privacy, secrets_of(setup, folder.path()), [&] { folder.write_schema(setup); });
   return Session(setup, folder, std::move(start.checkpoint), start.privacy, observer, make_fleet).carry_out();
 }
 
@@ -401,6 +399,9 @@ Setup prepared(const Configuration& configuration, FirstWeights first, const Fle
   Setup setup = prepare(configuration, first, make_fleet.rows);
   if (has_time(configuration)) check_time(setup);
   check_separation(setup);
+  if (configuration.keep_checkpoints > 0 && setup.training.keeps_clients() && !make_fleet.holds_states)
+    throw usage_error("keep-checkpoints is " + std::to_string(configuration.keep_checkpoints) +
+                      "; these clients keep states in other processes, without which no checkpoint is a beginning; valid: 0");
   if (make_fleet.check) make_fleet.check(setup);
   return setup;
 }

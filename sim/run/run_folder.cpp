@@ -1,5 +1,6 @@
 #include "sim/run/run_folder.hpp"
 
+#include <cstdlib>
 #include <map>
 #include <system_error>
 
@@ -17,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kSchemaFile = "schema.json";
+constexpr const char* kKeptFolder = "checkpoints";
 
 // Removes `path` and then its parents up to `topmost`, while they are empty.
 void remove_empty(fs::path path, const fs::path& topmost) {
@@ -126,6 +128,28 @@ void RunFolder::save(const Checkpoint& checkpoint) const {
   save_checkpoint(path_ / "checkpoint", checkpoint);
 }
 
+void RunFolder::keep(const Checkpoint& checkpoint, function_ref<void(const fs::path&)> with_states) const {
+  process_.require();
+  const fs::path folder = kept_folder(path_, checkpoint.round);
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw failure("cannot make folder '" + folder.string() + "': " + error.message());
+  with_states(folder);
+  save_checkpoint(folder / "checkpoint", checkpoint);
+}
+
+fs::path kept_folder(const fs::path& run, std::uint32_t round) { return run / kKeptFolder / std::to_string(round); }
+
+std::uint32_t last_kept(const fs::path& run, std::uint32_t round) {
+  std::uint32_t last = 0;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(run / kKeptFolder, error)) {
+    const auto kept = static_cast<std::uint32_t>(std::strtoul(entry.path().filename().c_str(), nullptr, 10));
+    if (kept > last && kept <= round && fs::exists(entry.path() / "checkpoint", error)) last = kept;
+  }
+  return last;
+}
+
 void RunFolder::cut_results(const Checkpoint& checkpoint) const {
   const fs::path path = path_ / "rounds.jsonl";
   const std::string results = read_file(path, size_of_file(path));
@@ -186,6 +210,7 @@ void RunFolder::discard() {
     fs::remove(path_ / name, error);
   fs::remove_all(path_ / "states", error);
   fs::remove_all(path_ / "versions", error);
+  fs::remove_all(path_ / kKeptFolder, error);
   if (!topmost_.empty()) remove_empty(path_, topmost_);
 }
 

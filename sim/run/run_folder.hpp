@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "core/folder_lock.hpp"
+#include "core/function_ref.hpp"
 #include "core/own_process.hpp"
 #include "data/schema.hpp"
 #include "server/checkpoint.hpp"
@@ -21,6 +22,12 @@ std::string results_hash_after(const std::string& before, std::string_view line)
 
 /// The file of the model with the lowest test loss, for a run under client-level privacy that ended because its clients failed.
 inline constexpr std::string_view kGoodModel = "lowest-loss.safetensors";
+
+/// The folder, in a run's folder, of the checkpoint kept after a round (keep-checkpoints): `checkpoint` and, if clients keep
+/// states, `states`.
+std::filesystem::path kept_folder(const std::filesystem::path& run, std::uint32_t round);
+/// The last round up to `round` whose checkpoint was kept; 0 if there is none.
+std::uint32_t last_kept(const std::filesystem::path& run, std::uint32_t round);
 
 /// The folder of one run: config.toml, schema.json, partition.json, rounds.jsonl, checkpoint, model.safetensors, summary.json.
 /// Locked by one process at a time.
@@ -46,6 +53,8 @@ class RunFolder {
   /// Returns the checkpoint; nothing if the run ended before writing one. Throws Error (failure) if it is damaged.
   std::optional<Checkpoint> load() const;
   void save(const Checkpoint& checkpoint) const;
+  /// Saves a copy that later checkpoints do not replace, and calls with_states(its folder) before it is complete.
+  void keep(const Checkpoint& checkpoint, function_ref<void(const std::filesystem::path&)> with_states) const;
   /// Truncates rounds.jsonl to the checkpoint's length. Throws Error (failure) if that part was altered.
   void cut_results(const Checkpoint& checkpoint) const;
   void start_results() const;  ///< writes an empty rounds.jsonl

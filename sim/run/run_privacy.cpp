@@ -12,6 +12,7 @@
 #include "dp/ledger/ledger_file.hpp"
 #include "server/cohorts.hpp"
 #include "sim/prepare/noise_rate.hpp"
+#include "sim/prepare/private_inputs.hpp"
 #include "sim/run/ledger_terms.hpp"
 
 namespace fedstride {
@@ -176,6 +177,15 @@ std::optional<SecretKey> begin_secrets(const Setup& setup, const std::filesystem
 std::optional<SecretKey> secrets_of(const Setup& setup, const std::filesystem::path& folder) {
   if (!has_secret(setup)) return std::nullopt;
   return load_key(folder / "secret.key");
+}
+
+void release_inputs(Setup& setup, RunPrivacy& privacy, const std::optional<SecretKey>& key, function_ref<void()> between) {
+  privacy.enter_once();
+  const RandomSource once = private_source(setup, key);
+  release_moments(setup, once);
+  between();
+  project_on_components(setup, once);
+  poison(setup);
 }
 
 RunPrivacy::RunPrivacy(const Setup& setup, const std::filesystem::path& folder, const std::optional<LedgerMark>& mark,

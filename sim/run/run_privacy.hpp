@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/function_ref.hpp"
 #include "core/secret_key.hpp"
 #include "core/task.hpp"
 #include "dp/ledger/ledger.hpp"
@@ -28,6 +29,11 @@ struct PrivacyLimit {
 std::optional<SecretKey> begin_secrets(const Setup& setup, const std::filesystem::path& folder);
 /// The secrets of a run or client that continues: the existing key. Throws Error (failure) if it is missing; never creates one.
 std::optional<SecretKey> secrets_of(const Setup& setup, const std::filesystem::path& folder);
+
+class RunPrivacy;
+/// Charges and makes the releases that precede the first round (moments of the inputs, private components), and poisons the
+/// attackers' rows. `key`: as from begin_secrets. `between` is called when the schema is final.
+void release_inputs(Setup& setup, RunPrivacy& privacy, const std::optional<SecretKey>& key, function_ref<void()> between = [] {});
 
 /// Throws Error (usage), naming the smallest budget that does, unless the run's budgets pay for its first round.
 void check_first_round(const Setup& setup);

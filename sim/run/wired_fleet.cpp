@@ -31,7 +31,8 @@ WiredFleet::WiredFleet(const Setup& setup, std::shared_ptr<Fleet> fleet)
   held_.resize(setup.rules.sum.weights.size());
 }
 
-void WiredFleet::collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) {
+void WiredFleet::collect(const Task& task, const std::vector<ClientId>& drawn, Accumulator& updates) {
+  const std::vector<ClientId> cohort = setup_.configuration.leave_out.asked(drawn, task.round);
   const std::uint64_t request = train_frame_bytes(task.told.size());
   whole_ = model_frame_bytes(model_bytes_) + request;
   if (!broadcast_) {

@@ -20,13 +20,13 @@ namespace fedstride {
 TransferBytes transfer_bytes(const Setup& setup);
 
 /// A fleet treated as if on a network: if the server compresses, clients train from the model that they hold, and every frame of
-/// a round is counted, even if it is only simulated.
+/// a round is counted, even if it is only simulated. Clients that `leave-out` names are not asked.
 class WiredFleet final : public Fleet {
  public:
   /// The setup must outlive the fleet.
   WiredFleet(const Setup& setup, std::shared_ptr<Fleet> fleet);
 
-  void collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) override;
+  void collect(const Task& task, const std::vector<ClientId>& drawn, Accumulator& updates) override;
   void collect_each(const std::vector<ClientTask>& tasks, const std::vector<ClientTask>& ahead, Accumulator& updates) override;
   /// The bytes of the last round, with these reports and, in virtual time, these tasks. Each client received the model, and sent
   /// an update if its task ended in time. Tasks outside the sum are not carried out, so their planned bytes are counted.
@@ -38,6 +38,9 @@ class WiredFleet final : public Fleet {
   void end_round(std::uint32_t round) override { fleet_->end_round(round); }
   std::uint32_t abandon_round(std::uint32_t last_round) override { return fleet_->abandon_round(last_round); }
   void checkpointed(std::uint32_t round) override { fleet_->checkpointed(round); }
+  void keep_states(const std::filesystem::path& folder, const std::string& run, std::uint32_t round) override {
+    fleet_->keep_states(folder, run, round);
+  }
   std::string save() override;
   void load(const std::string& bytes) override;
   std::optional<Evaluation> evaluate(const Vector& model, EvaluatedOn examples) override {

@@ -27,6 +27,7 @@
 #include "server/failures.hpp"
 #include "server/server_optimizer.hpp"
 #include "sim/settings/code_names.hpp"
+#include "sim/settings/leave_out.hpp"
 #include "sim/settings/privacy_settings.hpp"
 #include "sim/settings/stop_at.hpp"
 #include "sim/time/availability.hpp"
@@ -102,6 +103,7 @@ struct Configuration : ReadSettings {
   double max_update_norm = 0;
   OverNorm over_norm = OverNorm::refuse;
   Cohort cohort;
+  LeaveOut leave_out;
   Aggregation aggregation;
   AcceptFailures accept_failures = AcceptFailures::some;
   int update_memory = 2048;
@@ -141,6 +143,7 @@ struct Configuration : ReadSettings {
   int evaluate_rows = 0;
   bool metrics = false;
   int checkpoint_every = 0;
+  int keep_checkpoints = 0;
   std::string client_reports = "all";
   std::uint64_t seed = 1;
 

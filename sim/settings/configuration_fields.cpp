@@ -131,6 +131,9 @@ struct ConfigurationFields {
           Question::federation,
           Field{"weights", &Configuration::weights,
                 "client weights in the mean: number of examples, or equal; auto: examples, or equal if clients are protected"},
+          Field{"leave-out", &Configuration::leave_out,
+                "clients that are drawn but not asked, such as 3,7@11: client 3, and client 7 from round 11 on; all else stays as "
+                "with them"},
           Field{"max-update-norm", &Configuration::max_update_norm,
                 "largest L2 norm of a client's update, which bounds the effect of a malicious client; 0: none", kNonNegative},
           Field{"over-norm",
@@ -242,6 +245,9 @@ struct ConfigurationFields {
             Field{"checkpoint-every", &Configuration::checkpoint_every,
                   "write a checkpoint every N rounds and at the end; a killed run repeats the rounds since the last one; 0: "
                   "about once a second, but every round under dp, over a network or with your own training code",
+                  Valid{.low = 0, .high = 1e9}, Shapes::work},
+            Field{"keep-checkpoints", &Configuration::keep_checkpoints,
+                  "keep the checkpoint of every Nth round, from which replay and verify can begin; 0: none",
                   Valid{.low = 0, .high = 1e9}, Shapes::work},
             Field{"client-reports", &Configuration::client_reports,
                   "clients reported individually in rounds.jsonl: all, none, or a number of them, drawn once from the seed",

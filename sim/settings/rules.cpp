@@ -1,5 +1,6 @@
 #include "sim/settings/rules.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "client/objectives/dynamic.hpp"
@@ -104,6 +105,18 @@ const Rule kCommonRules[] = {
      ", whose layers need examples, and {partition} has none here: use a model of tensors (parameters)"},
     {"init", [](C c) { return is_tensor_line(c.model) && c.init.empty(); },
      "; a model of tensors needs a file with its initial values"},
+
+    {"leave-out",
+     [](C c) {
+       return std::ranges::any_of(c.leave_out.clients, [&](const LeaveOut::Client& one) {
+         return (has_count(c) && one.client >= clients(c)) || one.from > static_cast<std::uint32_t>(c.rounds);
+       });
+     },
+     "; with {clients} and {rounds} it can name clients from 0, each with a round up to the last"},
+    {"leave-out", [](C c) { return c.leave_out.is_set() && has_time(c); },
+     "; in virtual time the order in which clients are asked depends on their answers", "leave-out devices"},
+    {"leave-out", [](C c) { return c.leave_out.is_set() && is_secure(c); },
+     "; {secure-aggregation} is planned for the whole cohort", "leave-out secure-aggregation"},
 
     // Local work.
     {"local-steps", [](C c) { return c.local_steps > 0 && c.local_epochs != 1; },
@@ -221,6 +234,10 @@ const Rule kCommonRules[] = {
     // Privacy: noise, budgets, publishing.
     {"checkpoint-every", [](C c) { return c.checkpoint_every > 1 && is_private(c); },
      "; under {dp} the ledger and the checkpoint must cover the same rounds", "checkpoint-every"},
+    {"keep-checkpoints", [](C c) { return c.keep_checkpoints > 0 && is_private(c); },
+     "; a run under {dp} is repeated from its start, as its ledger is", "keep-checkpoints"},
+    {"keep-checkpoints", [](C c) { return c.keep_checkpoints > 0 && has_time(c); },
+     "; a run in virtual time is repeated from its start", "keep-checkpoints devices"},
     {"epsilon",
      [](C c) {
        const ExampleSettings* level = example_level(c.privacy);

@@ -28,6 +28,8 @@ inline std::vector<SettingValue> other_values(const SettingInfo& info, const Set
     for (const KnownName& name : info.valid.known()) add(name.name);
   else if (info.name == "stop-at")
     add("test accuracy >= 0.01");
+  else if (info.name == "leave-out")
+    add("1");
   else
     add(info.valid.place == Place::none ? "train=mover 1" : file);
   return values;
