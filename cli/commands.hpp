@@ -18,6 +18,7 @@ void add_export_command(CLI::App& app);
 void add_evaluate_command(CLI::App& app);
 void add_predict_command(CLI::App& app);
 void add_verify_command(CLI::App& app);
+void add_certify_command(CLI::App& app);
 void add_replay_command(CLI::App& app);
 void add_partition_command(CLI::App& app);
 void add_devices_command(CLI::App& app);

@@ -98,7 +98,9 @@ FlagValue value_of(CLI::Option& option) {
 
 CLI::Option& add_flag(CLI::App& command, const std::string& name, auto& value, const FlagValue& kind, const std::string& help,
                       Needed needed) {
-  return takes(*command.add_option(name, value, help)->required(needed == Needed::yes), kind);
+  CLI::Option& option = takes(*command.add_option(name, value, help)->required(needed == Needed::yes), kind);
+  if (name.starts_with("--")) option.allow_extra_args(false);  // a list takes one value each time
+  return option;
 }
 template CLI::Option& add_flag(CLI::App&, const std::string&, std::string&, const FlagValue&, const std::string&, Needed);
 template CLI::Option& add_flag(CLI::App&, const std::string&, std::vector<std::string>&, const FlagValue&, const std::string&,
@@ -311,6 +313,7 @@ void check_values(CLI::App& command, CLI::Option& option) {
   const std::string& last = values.back();
   if (last.starts_with("--") && command.get_option_no_throw(last.substr(0, last.find('='))) != nullptr)
     throw usage_error(needs_value(command, option));
+  if (option.get_items_expected_max() > 1) return;  // a list
   const auto other = std::ranges::find_if(values, [&](const std::string& value) { return value != values.front(); });
   if (other == values.end()) return;
   const std::string& name = option.get_lnames().front();

@@ -32,8 +32,8 @@ FlagValue value_of(CLI::Option& option);
 /// The heading of the flags that answer this question.
 std::string title_of(Question question);
 
-/// Adds a flag, or an argument if the name has no dashes. Value is std::string, or std::vector<std::string> for an argument that
-/// may be given several times.
+/// Adds a flag, or an argument if the name has no dashes. Value is std::string, or std::vector<std::string> for one that may be
+/// given several times.
 enum class Needed { no, yes };
 CLI::Option& add_flag(CLI::App& command, const std::string& name, auto& value, const FlagValue& kind, const std::string& help,
                       Needed needed = Needed::no);

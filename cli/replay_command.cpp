@@ -29,7 +29,8 @@ struct ReplayFlags {
 std::vector<ClientId> clients_in(const std::string& text) {
   std::vector<ClientId> clients;
   for (const LeaveOut::Client& one : LeaveOut::read(text).clients) {
-    if (one.from != 1) throw usage_error("--without is '" + text + "'; the round is given by --from, as in --from 5 --without 3,7");
+    if (one.from != 1)
+      throw usage_error("--without is '" + text + "'; the round is given by --from, as in --from 5 --without 3,7");
     clients.push_back(one.client);
   }
   return clients;
@@ -56,10 +57,11 @@ Json json_of(const Evaluation& test, double other_loss) {
 
 void list_absences(const ReplayFlags& arguments) {
   if (!arguments.without.empty() || !arguments.set.empty() || arguments.from != 1 || arguments.here.contains("out"))
-    throw usage_error("--each-client-of-round leaves each client out by itself, and writes no folder; give it without --from, "
-                      "--without, --set and --out");
-  const Absences found = absences(arguments.run, static_cast<std::uint32_t>(*arguments.each_client_of_round), arguments.here,
-                                  stop_on_signals());
+    throw usage_error(
+        "--each-client-of-round leaves each client out by itself, and writes no folder; give it without --from, "
+        "--without, --set and --out");
+  const Absences found =
+      absences(arguments.run, static_cast<std::uint32_t>(*arguments.each_client_of_round), arguments.here, stop_on_signals());
   if (arguments.json) {
     Json clients = Json::array();
     for (const Absence& one : found.clients) {

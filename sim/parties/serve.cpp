@@ -392,7 +392,8 @@ RunSummary serve(const Configuration& configuration, const Settings& settings, c
     require_reportable(setup);
     welcome_to(setup);
   };
-  const FleetMaker make_fleet{[&](const FleetTask& task) { return coordination.make(task); }, RowsAre::with_clients, check, true, false};
+  const FleetMaker make_fleet{[&](const FleetTask& task) { return coordination.make(task); }, RowsAre::with_clients, check, true,
+                              false};
   const RunObserver both = coordination.watching(observer);
   try {
     RunSummary summary;

@@ -508,16 +508,17 @@ Configuration lasting_configuration(const Setup& setup) {
   return configuration;
 }
 
-std::string lasting_settings(const Setup& setup) {
+Configuration without_folders(Configuration configuration) {
   const auto name_of_file = [](std::string& path) { path = std::filesystem::path(path).filename().string(); };
-  Configuration configuration = lasting_configuration(setup);
   name_of_file(configuration.init);
   if (std::string* path = configuration.partition->reads()) name_of_file(*path);
   if (auto* cohort = configuration.cohort.as<TraceCohort>()) name_of_file(cohort->trace);
   if (std::string* path = configuration.devices->reads()) name_of_file(*path);
   if (std::string* path = configuration.availability->reads()) name_of_file(*path);
-  return identity_settings(configuration);
+  return configuration;
 }
+
+std::string lasting_settings(const Setup& setup) { return identity_settings(without_folders(lasting_configuration(setup))); }
 
 namespace {
 

@@ -49,6 +49,8 @@ void poison(Setup& setup);
 Configuration lasting_configuration(const Setup& setup);
 /// Like lasting_configuration(Setup), but always keeps the given number of rounds.
 Configuration lasting_configuration(const Configuration& given);
+/// The configuration with input files by name, without their folders.
+Configuration without_folders(Configuration configuration);
 /// The lasting configuration as text, the same from any folder: input files appear by name, without their folders.
 std::string lasting_settings(const Setup& setup);
 

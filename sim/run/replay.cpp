@@ -44,10 +44,10 @@ Settings settings_of_run(const std::string& run, const Settings& here) {
 /// Two models with the same noise differ by their inputs alone, so what a replay shows would be exact.
 void refuse_privacy(const Configuration& configuration, const std::string& run) {
   if (!is_private(configuration)) return;
-  throw usage_error("dp is '" + std::string(configuration.privacy.name()) + "' in '" + run +
-                    "'; a replay would repeat its noise, and two models with the same noise differ by the changed rows themselves: " +
-                    "begin another run instead, with its own noise and cost (run --config '" + run +
-                    "/config.toml' --leave-out ...)");
+  throw usage_error(
+      "dp is '" + std::string(configuration.privacy.name()) + "' in '" + run +
+      "'; a replay would repeat its noise, and two models with the same noise differ by the changed rows themselves: " +
+      "begin another run instead, with its own noise and cost (run --config '" + run + "/config.toml' --leave-out ...)");
 }
 
 /// Makes `name` the folder of a run with these settings that has reached `from`. Its states and checkpoint get the identity of the
@@ -65,8 +65,9 @@ void begin_from(const Beginning& from, const Settings& settings, const std::stri
   if (fs::exists(from.folder / "states", error)) {
     deal_out_states(folder.path(), checkpoint.configuration, 0, {}, 1);
     StateStore states(state_store_path(folder.path(), 0, 1), checkpoint.configuration, 0);
-    for_each_state(from.folder, before, checkpoint.round, [](ClientId) { return true; },
-                   [&](ClientId client, std::string_view state) { states.write(client, state); });
+    for_each_state(
+        from.folder, before, checkpoint.round, [](ClientId) { return true; },
+        [&](ClientId client, std::string_view state) { states.write(client, state); });
     states.end_round(checkpoint.round);
     states.checkpointed(checkpoint.round);
   }
@@ -85,7 +86,8 @@ void require_same_federation(const Settings& before, const Settings& after, cons
   const auto refuse = [&](const std::string& what) {
     std::vector<std::string> keys;
     for (const auto& [key, setting] : set) keys.push_back(key);
-    throw usage_error("--set " + joined(keys) + " changes " + what + ", which a replay leaves as it is; begin another run instead");
+    throw usage_error("--set " + joined(keys) + " changes " + what +
+                      ", which a replay leaves as it is; begin another run instead");
   };
   if (was.configuration.seed != is.configuration.seed) refuse("all draws");
   if (was.data.hash != is.data.hash) refuse("the data");
@@ -173,7 +175,8 @@ double distance(const Vector& a, const Vector& b) {
 
 void require_model(const std::vector<std::string>& hashes, std::uint32_t round, const std::string& hash, const std::string& run) {
   if (round > hashes.size())
-    throw usage_error("round " + std::to_string(round) + " is not in '" + run + "', which has " + counted(hashes.size(), "round"));
+    throw usage_error("round " + std::to_string(round) + " is not in '" + run + "', which has " +
+                      counted(hashes.size(), "round"));
   if (hash != hashes[round - 1])
     throw failure("the model after round " + std::to_string(round) + " is not the one in '" + run +
                   "': these are other data, or this is another build (fedstride --version)");
@@ -204,8 +207,8 @@ Replayed replay(const Replay& request, const RunObserver& observer) {
   const std::vector<std::string> hashes = model_hashes(request.run);
   const std::uint32_t last = request.from - 1;
   if (request.from < 1 || last > hashes.size())
-    throw usage_error("--from is " + std::to_string(request.from) + "; '" + request.run + "' has " + counted(hashes.size(), "round") +
-                      ", so it must be from 1 to " + std::to_string(hashes.size() + 1));
+    throw usage_error("--from is " + std::to_string(request.from) + "; '" + request.run + "' has " +
+                      counted(hashes.size(), "round") + ", so it must be from 1 to " + std::to_string(hashes.size() + 1));
   const Settings settings = changed(request, as_it_was);
   const Configuration configuration = resolve(settings);
   refuse_privacy(configuration, request.run);
@@ -213,7 +216,8 @@ Replayed replay(const Replay& request, const RunObserver& observer) {
 
   Replayed replayed;
   RunObserver watched = observer;
-  watched.started = [&](const Setup& setup, const std::string& folder, std::uint32_t rounds, const std::atomic<std::uint64_t>& done) {
+  watched.started = [&](const Setup& setup, const std::string& folder, std::uint32_t rounds,
+                        const std::atomic<std::uint64_t>& done) {
     write_file(fs::path(folder) / kReplayFile, dump_json(description(request), 2) + "\n");
     if (observer.started) observer.started(setup, folder, rounds, done);
   };
@@ -255,8 +259,10 @@ Replayed replay(const Replay& request, const RunObserver& observer) {
     from = {before, fs::path(before) / "rounds.jsonl"};
   }
   replayed.repeated = needs_state ? last : nearest;
-  replayed.summary = replayed.repeated > 0 ? continued(from, settings, configuration.out, watched) : run(configuration, settings, watched);
-  replayed.compared = std::max(replayed.compared, std::min<std::uint32_t>(replayed.repeated, static_cast<std::uint32_t>(hashes.size())));
+  replayed.summary =
+      replayed.repeated > 0 ? continued(from, settings, configuration.out, watched) : run(configuration, settings, watched);
+  replayed.compared =
+      std::max(replayed.compared, std::min<std::uint32_t>(replayed.repeated, static_cast<std::uint32_t>(hashes.size())));
   return replayed;
 }
 
@@ -272,10 +278,12 @@ Absences absences(const std::string& run, std::uint32_t round, const Settings& h
                       "'; nobody sees a single update, nor a sum without it");
   const std::vector<std::string> hashes = model_hashes(run);
   if (round < 1 || round > hashes.size())
-    throw usage_error("--each-client-of-round is " + std::to_string(round) + "; '" + run + "' has " + counted(hashes.size(), "round") +
+    throw usage_error("--each-client-of-round is " + std::to_string(round) + "; '" + run + "' has " +
+                      counted(hashes.size(), "round") +
                       (hashes.empty() ? "" : ", so it must be from 1 to " + std::to_string(hashes.size())));
   std::shared_ptr<RememberingFleet> fleet;
-  const FleetMaker remembering{[&](const FleetTask& task) { return fleet = std::make_shared<RememberingFleet>(in_process_fleet(task)); }};
+  const FleetMaker remembering{
+      [&](const FleetTask& task) { return fleet = std::make_shared<RememberingFleet>(in_process_fleet(task)); }};
   require_fleet(configuration, remembering);
   const std::uint32_t nearest = last_kept(run, round - 1);
   Setup setup = prepare(configuration, nearest > 0 ? FirstWeights::continued : FirstWeights::drawn);

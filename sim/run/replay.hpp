@@ -12,7 +12,7 @@ namespace fedstride {
 
 /// What a replay changes in a run, and from which round on.
 struct Replay {
-  std::string run;                     ///< the run's folder
+  std::string run = {};                ///< the run's folder
   std::uint32_t from = 1;              ///< the first round that the change reaches
   std::vector<ClientId> without = {};  ///< clients that are no longer asked
   Settings set = {};                   ///< settings with other values
@@ -22,10 +22,10 @@ struct Replay {
 /// A finished replay, and where it leaves the run that it repeats.
 struct Replayed {
   RunSummary summary;
-  std::uint32_t parted = 0;     ///< the first round whose model differs from the run's; 0: none
-  std::uint32_t compared = 0;   ///< the last round that both have
-  std::uint32_t repeated = 0;   ///< the last round taken over from a checkpoint; 0: the replay began anew
-  std::string test_then = {};   ///< the run's own final result, as JSON of "test_accuracy" or "test_r2"; empty if unknown
+  std::uint32_t parted = 0;    ///< the first round whose model differs from the run's; 0: none
+  std::uint32_t compared = 0;  ///< the last round that both have
+  std::uint32_t repeated = 0;  ///< the last round taken over from a checkpoint; 0: the replay began anew
+  std::string test_then = {};  ///< the run's own final result, as JSON of "test_accuracy" or "test_r2"; empty if unknown
 };
 
 /// Repeats a run in a new folder with one thing changed and the same partition, client numbers, cohorts and draws. Begins at the
@@ -45,7 +45,7 @@ struct Absence {
 };
 struct Absences {
   std::uint32_t round = 0;
-  Evaluation test = {};             ///< with all
+  Evaluation test = {};               ///< with all
   std::vector<Absence> clients = {};  ///< by test loss without the client, lowest first: whose absence would have helped most
 };
 

@@ -24,10 +24,14 @@ Rerun::Rerun(Setup& setup, const FleetMaker& maker, const std::atomic<bool>* sto
 Checkpoint Rerun::beginning(const fs::path& from, const std::optional<SecretKey>& key) const {
   const std::string identity = run_identity(setup_, key);
   if (from.empty())
-    return {.configuration = identity, .model = setup_.initial, .server_state = make_server(setup_).save(), .ledger = privacy_.mark()};
+    return {.configuration = identity,
+            .model = setup_.initial,
+            .server_state = make_server(setup_).save(),
+            .ledger = privacy_.mark()};
   Checkpoint saved = load_checkpoint(from / "checkpoint");
   if (saved.configuration != identity || saved.model.size() != setup_.initial.size())
-    throw failure("'" + (from / "checkpoint").string() + "' belongs to a run with other settings, other data or of another build");
+    throw failure("'" + (from / "checkpoint").string() +
+                  "' belongs to a run with other settings, other data or of another build");
   std::error_code error;
   if (fs::exists(from / "states", error))
     fs::copy(from / "states", folder_.path() / "states", fs::copy_options::recursive, error);

@@ -25,6 +25,11 @@ class Rerun {
   std::optional<RoundRecord> next();
   /// The state after the last round, as a checkpoint has it, but for times and the position in rounds.jsonl.
   Checkpoint state();
+  /// The position of its own ledger, with all rounds so far.
+  LedgerMark ledger() {
+    privacy_.statements();
+    return privacy_.mark();
+  }
   std::uint32_t round() const { return drive_.state.round; }
   /// The model that is evaluated and saved.
   Vector answer() const { return drive_.server.answer(drive_.state.model); }

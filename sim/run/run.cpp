@@ -169,10 +169,10 @@ class Session {
     state.ledger = privacy_.mark();
     state.evaluation_seconds += record.evaluation_seconds;
     folder_.append(record, setup_.configuration, state);
-    if (const int every = setup_.configuration.keep_checkpoints; every > 0 && state.round % static_cast<std::uint32_t>(every) == 0)
-      folder_.keep(state, [&](const std::filesystem::path& kept) {
-        drive_.fleet->keep_states(kept, state.configuration, state.round);
-      });
+    if (const int every = setup_.configuration.keep_checkpoints;
+        every > 0 && state.round % static_cast<std::uint32_t>(every) == 0)
+      folder_.keep(state,
+                   [&](const std::filesystem::path& kept) { drive_.fleet->keep_states(kept, state.configuration, state.round); });
     if (is_checkpoint_due()) save();
   }
 

@@ -33,7 +33,8 @@ std::optional<SecretKey> secrets_of(const Setup& setup, const std::filesystem::p
 class RunPrivacy;
 /// Charges and makes the releases that precede the first round (moments of the inputs, private components), and poisons the
 /// attackers' rows. `key`: as from begin_secrets. `between` is called when the schema is final.
-void release_inputs(Setup& setup, RunPrivacy& privacy, const std::optional<SecretKey>& key, function_ref<void()> between = [] {});
+void release_inputs(
+    Setup& setup, RunPrivacy& privacy, const std::optional<SecretKey>& key, function_ref<void()> between = [] {});
 
 /// Throws Error (usage), naming the smallest budget that does, unless the run's budgets pay for its first round.
 void check_first_round(const Setup& setup);

@@ -131,9 +131,10 @@ struct ConfigurationFields {
           Question::federation,
           Field{"weights", &Configuration::weights,
                 "client weights in the mean: number of examples, or equal; auto: examples, or equal if clients are protected"},
-          Field{"leave-out", &Configuration::leave_out,
-                "clients that are drawn but not asked, such as 3,7@11: client 3, and client 7 from round 11 on; all else stays as "
-                "with them"},
+          Field{
+              "leave-out", &Configuration::leave_out,
+              "clients that are drawn but not asked, such as 3,7@11: client 3, and client 7 from round 11 on; all else stays as "
+              "with them"},
           Field{"max-update-norm", &Configuration::max_update_norm,
                 "largest L2 norm of a client's update, which bounds the effect of a malicious client; 0: none", kNonNegative},
           Field{"over-norm",

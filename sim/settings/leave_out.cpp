@@ -34,13 +34,12 @@ std::string LeaveOut::text() const {
 LeaveOut LeaveOut::read(std::string_view text) {
   LeaveOut left;
   if (trimmed(text).empty()) return left;
-  const auto refuse = [&](const std::string& why) {
-    throw usage_error("leave-out is '" + std::string(text) + "'; " + why);
-  };
+  const auto refuse = [&](const std::string& why) { throw usage_error("leave-out is '" + std::string(text) + "'; " + why); };
   for (const std::string_view word : split(text, ',')) {
     const auto parts = split(trimmed(word), '@');
     Client one;
-    if (parts.size() > 2 || !is_read(parts[0], one.client) || (parts.size() == 2 && (!is_read(parts[1], one.from) || one.from < 1)))
+    if (parts.size() > 2 || !is_read(parts[0], one.client) ||
+        (parts.size() == 2 && (!is_read(parts[1], one.from) || one.from < 1)))
       refuse("it must list clients' numbers, each with the first round without it unless that is the first, such as '3,7@11'");
     if (std::ranges::find(left.clients, one.client, &Client::client) != left.clients.end())
       refuse("client " + std::to_string(one.client) + " occurs twice");
