@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
@@ -9,6 +10,7 @@
 #include "core/files.hpp"
 #include "core/json.hpp"
 #include "core/output.hpp"
+#include "sim/run/replay.hpp"
 #include "sweep/results/task.hpp"
 
 namespace fedstride {
@@ -22,6 +24,19 @@ struct ReportFlags {
   bool latex = false;
   bool json = false;
 };
+
+// The folders, each replay after the run that it repeats, if that is still there.
+std::vector<std::string> with_replayed(const std::vector<std::string>& folders) {
+  std::vector<std::string> all;
+  const auto add = [&](const std::string& folder) {
+    if (std::ranges::find(all, folder) == all.end()) all.push_back(folder);
+  };
+  for (const std::string& folder : folders) {
+    if (const std::string run = replayed_run(folder); !run.empty() && is_there(std::filesystem::path(run) / "config.toml")) add(run);
+    add(folder);
+  }
+  return all;
+}
 
 void report(const ReportFlags& arguments) {
   const bool has_out = !arguments.out.empty();  // --out '' was rejected earlier
@@ -37,7 +52,7 @@ void report(const ReportFlags& arguments) {
                       "' is not a regular file; name a regular file");
   if (arguments.latex) check_output(tables);
   Json task = report_task();
-  for (const auto& folder : arguments.folders) {
+  for (const auto& folder : with_replayed(arguments.folders)) {
     if (folder.empty()) throw usage_error("DIR is ''; it must name a folder");
     task["sweeps"].push_back(sweep_task(folder, !arguments.record.empty()));
   }

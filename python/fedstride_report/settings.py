@@ -94,6 +94,7 @@ def joined_runs(runs):
     axes = [{"keys": [key], "labels": [[value] for value in dict.fromkeys(one["point"][key] for one in cells if key in one["point"])],
              "settings": [], "when": {}} for key in keys + ["seed"] * (has_seeds and by_settings)]
     first = runs[0].told["experiment"]
-    experiment = first | {"name": "runs", "file": "", "title": counted(len(runs), "run"), "axes": axes, "settings": {}}
+    experiment = first | {"name": "runs", "file": "", "title": counted(len(runs), "run"), "axes": axes, "settings": {},
+                          "note": " ".join(run.experiment["note"] for run in runs if run.experiment["note"])}
     told = runs[0].told | {"folder": "", "is_run": False, "experiment": experiment, "machine": {}, "cells": cells}
     return Sweep(told, runs[0].fields, runs[0].defaults).read()

@@ -199,6 +199,30 @@ std::vector<std::string> model_hashes(const fs::path& run) {
   return hashes;
 }
 
+std::string replayed_run(const fs::path& folder) {
+  const fs::path path = folder / kReplayFile;
+  if (!is_there(path)) return {};
+  const Json json = parse_json(read_file(path, size_of_file(path)));
+  const Json* of = json.is_object() ? json.find("of") : nullptr;
+  return of != nullptr && of != json.end() && of->is_string() ? of->text() : std::string();
+}
+
+std::string replay_text(const fs::path& folder) {
+  const std::string run = replayed_run(folder);
+  if (run.empty()) return {};
+  const Json json = parse_json(read_file(folder / kReplayFile, size_of_file(folder / kReplayFile)));
+  std::string text = "A replay of '" + run + "' from round " + dump_json(json.value("from", 1));
+  std::vector<std::string> clients;
+  for (const Json& client : json.value("without", Json::array())) clients.push_back(dump_json(client));
+  if (!clients.empty()) text += " without client " + joined(clients);
+  for (const auto& [key, value] : json.value("set", Json::object()).items()) text += " with " + key + " " + value.text();
+  if (!is_there(fs::path(run) / "rounds.jsonl")) return text + ".";
+  const std::vector<std::string> before = model_hashes(run), after = model_hashes(folder);
+  const auto [parted, other] = std::ranges::mismatch(before, after);
+  if (parted == before.end() || other == after.end()) return text + ". Its models are the same.";
+  return text + ". Its models differ from round " + std::to_string(parted - before.begin() + 1) + " on.";
+}
+
 Replayed replay(const Replay& request, const RunObserver& observer) {
   const Settings as_it_was = settings_of_run(request.run, request.here);
   const Configuration run_before = resolve(as_it_was);

@@ -56,6 +56,11 @@ Absences absences(const std::string& run, std::uint32_t round, const Settings& h
 /// The hash of the model after each round, from a run's rounds.jsonl. Throws Error (failure) if a line is not a round's.
 std::vector<std::string> model_hashes(const std::filesystem::path& run);
 
+/// The folder of the run that the one in this folder repeats; empty if it is no replay.
+std::string replayed_run(const std::filesystem::path& folder);
+/// "A replay of 'runs/a' from round 5 without client 3. Its models differ from round 5 on."; empty if it is no replay.
+std::string replay_text(const std::filesystem::path& folder);
+
 /// The file in a replay's folder that names the run and the change.
 inline constexpr std::string_view kReplayFile = "replay.json";
 

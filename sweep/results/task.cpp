@@ -10,6 +10,7 @@
 #include "data/datasets.hpp"
 #include "data/official.hpp"
 #include "dp/ledger/statement.hpp"
+#include "sim/run/replay.hpp"
 #include "sweep/cells/cell_state.hpp"
 #include "sweep/results/accounting.hpp"
 
@@ -81,6 +82,7 @@ void read_run(Folder& folder) {
   experiment.text = read_file(file, std::uint64_t{1} << 20);
   experiment.scale = "full";
   experiment.title = experiment.name;
+  experiment.note = replay_text(folder.path);
   experiment.settings = parse_settings(experiment.text, experiment.file);
   folder.cells = {{.settings = experiment.settings,
                    .key = experiment.name,
