@@ -15,6 +15,7 @@
 #include "python/guard.hpp"
 #include "python/own_code.hpp"
 #include "python/words.hpp"
+#include "sim/run/certificate.hpp"
 #include "sim/run/results.hpp"
 #include "sim/run/run.hpp"
 
@@ -139,11 +140,39 @@ py::dict run_from_python(const py::dict& keywords, const std::string& config, co
   return outcome;
 }
 
+// Checks a certificate, with the user's code for what it names. `options`: VerifyOptions by name.
+py::dict verify_from_python(const std::string& file, const py::dict& options, const py::object& data, const py::dict& functions) {
+  const AtWork working;
+  OwnCode code(functions);
+  const Bringer brought = bringer_of(data);
+  std::atomic<bool> stop{false};
+  VerifyOptions chosen{.here = settings_of(options["here"].cast<py::dict>()),
+                       .seed = options["seed"].cast<std::string>(),
+                       .checkpoints = options["checkpoints"].cast<std::string>(),
+                       .key = options["key"].cast<std::string>(),
+                       .signer = options["signer"].cast<std::string>(),
+                       .stop = &stop};
+  if (!options["rounds"].is_none()) chosen.rounds = options["rounds"].cast<std::uint32_t>();
+  const FleetMaker fleet = code.fleet();
+  const auto configure = [&](Configuration& configuration) {
+    configuration.brought = brought;
+    code.configure(configuration);
+  };
+  const Verdict verdict =
+      code.while_it_works([&] { return computed([&] { return verify_certificate(file, chosen, fleet, configure); }, &stop); });
+  py::dict found;
+  found["held"] = verdict.held;
+  found["broken"] = verdict.broken;
+  found["not_checked"] = verdict.unchecked;
+  return found;
+}
+
 }  // namespace
 
 void register_running(py::module_& module) {
   module.def("run", run_from_python, py::arg("settings"), py::arg("config"), py::arg("resume"), py::arg("watching"),
              py::arg("verbose"), py::arg("data"), py::arg("functions"));
+  module.def("verify", verify_from_python, py::arg("certificate"), py::arg("options"), py::arg("data"), py::arg("functions"));
   module.def("has_no_threads", has_no_threads);
   module.def("is_stopping", [] { return stop_requested.load(); });
   module.def("code_text", [](const std::vector<std::tuple<std::string, std::string, bool>>& pieces) {

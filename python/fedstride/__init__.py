@@ -29,6 +29,7 @@ from ._program import program
 from .data import load_dataset, partition
 from .folder import Run, open_run
 from .parts import *
+from .re_execution import certify, replay, verify
 from .running import report, resume, run, sweep, tune
 from .sweeps import Sweep
 from .tensors import load_tensors, save_tensors
@@ -38,9 +39,9 @@ _core.set_program(program() or "")
 os.environ.setdefault("FEDSTRIDE_PYTHON", sys.executable)  # for tables and reports, whose packages are installed here
 
 # Without the classes of parts, whose names are common words.
-__all__ = ["BusyError", "Client", "Error", "LayeredModel", "Lot", "RefusedError", "Run", "Step", "Sweep", "Task", "TemporaryError", "Trained", "UsageError", "__version__", "from_torch",
-           "load_dataset", "load_tensors", "named", "open_run", "parts", "partition", "privacy", "program", "report", "resume", "run", "save_tensors", "sweep",
-           "tracker", "tune", "uses_clipped_sum"]
+__all__ = ["BusyError", "Client", "Error", "LayeredModel", "Lot", "RefusedError", "Run", "Step", "Sweep", "Task", "TemporaryError", "Trained", "UsageError", "__version__", "certify", "from_torch",
+           "load_dataset", "load_tensors", "named", "open_run", "parts", "partition", "privacy", "program", "replay", "report", "resume", "run", "save_tensors", "sweep",
+           "tracker", "tune", "uses_clipped_sum", "verify"]
 
 
 def __getattr__(name):
