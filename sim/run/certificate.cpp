@@ -57,6 +57,13 @@ std::map<std::string, Json> certified_numbers(const Json& line) {
   return numbers;
 }
 
+/// The settings that shape models and results, with no path: nothing else may stand in a certificate, since whoever verifies it
+/// reads the files that it names.
+std::string certified_settings(const Configuration& configuration) {
+  const auto counts = [](Shapes shapes) { return shapes_rounds(shapes) || shapes == Shapes::reports; };
+  return write_settings(without_folders(determining(configuration, counts)), {});
+}
+
 /// Columns by name, with a value for each round: what a certificate has of rounds.jsonl.
 struct Rounds {
   std::map<std::string, std::vector<Json>> columns = {};
@@ -183,8 +190,7 @@ std::string certify(const fs::path& run, const CertifyOptions& options) {
   Json& program = certificate["program"];
   for (const char* name : {"version", "commit", "numerics_version", "compiler", "instruction_set"})
     program[name] = summary.value(name, Json());
-  const auto counts = [](Shapes shapes) { return shapes_rounds(shapes) || shapes == Shapes::reports; };
-  certificate["settings"] = write_settings(without_folders(determining(configuration, counts)), {});
+  certificate["settings"] = certified_settings(configuration);
   certificate["schema"] = std::string(trimmed(text_of("schema.json")));
   if (!is_private(configuration))
     certificate["data"] = {{"data", summary.value("data_hash", Json())}, {"partition", summary.value("partition_hash", Json())}};
@@ -254,6 +260,8 @@ Certificate read_certificate(const fs::path& file) {
     if (std::ranges::find(kKeys, key) == std::end(kKeys)) throw damaged("it has '" + one_line(key.substr(0, 80)) + "'");
   read.configuration =
       resolve(parse_settings(read.member(read.json, "settings", &Json::is_string).text(), read.name + ": settings"));
+  if (certified_settings(read.configuration) != read.json.at("settings").text())
+    throw damaged("its settings are not in the form that certify writes");
   const Json& rounds = read.member(read.json, "rounds", &Json::is_object);
   for (const auto& [name, values] : rounds.items()) {
     if (!is_certified(name) || !values.is_array()) throw damaged("its rounds have '" + one_line(name.substr(0, 80)) + "'");

@@ -176,6 +176,8 @@ TEST_CASE("every field of a certificate that is changed is found, or listed as n
       other.replace(at, std::string(from).size(), to);
       changed(to, [&](Certificate& certificate) { certificate["settings"] = other; });
     }
+    for (const std::string more : {"out = 'elsewhere'\n", "init = '/etc/passwd'\n", "data = '/etc'\n", "threads = 7\n"})
+      changed(more, [&](Certificate& certificate) { certificate["settings"] = settings + more; });
     changed("claim", [](Certificate& certificate) { certificate["claims"] = {"test loss below 0.0001"}; });
   }
   // A forged state is found by the round that leads to it, or that begins with it.
