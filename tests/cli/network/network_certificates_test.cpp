@@ -77,6 +77,41 @@ TEST_CASE("a client whose certificate from the right authority has expired is re
   scene.finish(coordinator);
 }
 
+TEST_CASE("a certificate that expires while its client is connected holds until it calls again; renewed, it joins again") {
+  const Guarded scene;
+  const Identity authority{read_certificate(scene.folder() / "authority.pem"), read_key(scene.folder() / "authority.key")};
+  const TlsFiles files = client_files(scene.folder(), 0);
+  const std::time_t expires = std::time(nullptr) + 6;
+  const auto brief = issue({"client-0", Role::client, expires - 5000, expires}, read_key(files.key).get(), &authority);
+  std::ofstream(files.certificate) << to_pem(brief.get());
+
+  Party coordinator = scene.federation.serve({"--rounds", "300"});
+  std::vector<Party> clients;
+  for (int client = 0; client < 2; ++client) {
+    clients.push_back(scene.federation.join(client));
+    CHECK(coordinator.says("client " + std::to_string(client), "joined"));
+  }
+  REQUIRE(std::time(nullptr) < expires);
+  while (std::time(nullptr) <= expires) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  clients.push_back(scene.federation.join(2));  // the first round waits for it
+  CHECK(scene.federation.reaches(1));
+  coordinator.kill();
+  const std::size_t rounds = rounds_of(scene.federation.out()).size();
+  REQUIRE(rounds < 300);
+
+  coordinator = scene.federation.serve({"--rounds", "300"});
+  CHECK(coordinator.says("certificate has expired"));
+  CHECK(clients[0].says("certificate", "expired"));
+  CHECK(rounds_of(scene.federation.out()).size() <= rounds);  // not without it
+  clients[0].signal(SIGTERM);
+  clients[0].wait();
+  REQUIRE(run_program({"certificates", "--clients", "3", "--out", scene.folder().string()}).code == 0);
+  clients[0] = scene.federation.join(0);
+  CHECK(coordinator.wait() == 0);
+  for (const Party& client : clients) CHECK(client.wait() == 0);
+  CHECK(rounds_of(scene.federation.out()).size() == 300);
+}
+
 TEST_CASE("a client does not talk to a coordinator from another authority or with a client certificate") {
   const Guarded scene;
   const std::pair<TlsFiles, std::string> false_ones[] = {{coordinator_files(scene.another_authority()), "certificate"},
