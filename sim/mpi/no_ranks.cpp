@@ -17,7 +17,6 @@ Ranks::~Ranks() = default;
 int Ranks::rank() const { return 0; }
 int Ranks::size() const { return 1; }
 std::string Ranks::name(int) const { return {}; }
-int Ranks::on_this_machine() const { return 1; }
 std::unique_ptr<Ranks> Ranks::split(int) { return nullptr; }
 void Ranks::watch(const std::atomic<bool>*, double) {}
 void Ranks::broadcast(std::string&, std::uint64_t) {}

@@ -1,26 +1,14 @@
 #include "sim/mpi/rank_work.hpp"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <exception>
 #include <new>
 #include <numeric>
 
-#include "core/processors.hpp"
 #include "sim/fleet/dealt_states.hpp"
 #include "sim/mpi/placement.hpp"
 
 namespace fedstride {
-namespace {
-
-/// Lowers the calling thread's priority permanently.
-void lower_priority() {
-  constexpr int kNice = 19;
-  ::setpriority(PRIO_PROCESS, 0, kNice);
-}
-
-}  // namespace
 
 std::string text_of(const std::exception_ptr& thrown) {
   try {
@@ -39,7 +27,6 @@ RankWork::RankWork(const Setup& setup, Threads& threads, const Ranks& ranks, con
       threads_(threads),
       rank_(static_cast<std::size_t>(ranks.rank())),
       ranks_(static_cast<std::size_t>(ranks.size())),
-      shares_processors_(ranks.on_this_machine() * threads.count() > usable_processors()),
       stop_(stop),
       fleet_(setup.model, setup.data.train, setup.training, setup.clients.rows, threads) {
   fleet_.stop_when(&halt_);
@@ -59,33 +46,18 @@ std::vector<std::vector<ClientId>> RankWork::placed(const std::vector<ClientId>&
   return placed;
 }
 
-bool RankWork::should_yield(const std::vector<std::vector<ClientId>>& placed) const {
-  if (!shares_processors_) return false;
-  const auto work = [&](const std::vector<ClientId>& clients) {
-    return std::accumulate(clients.begin(), clients.end(), std::uint64_t{0},
-                           [&](std::uint64_t sum, ClientId client) { return sum + setup_.clients.row_counts[client]; });
-  };
-  const std::uint64_t own = work(placed[rank_]);
-  return std::ranges::any_of(placed, [&](const auto& clients) { return work(clients) > own; });
-}
-
 TrainAnswer RankWork::train(const Task& task, const std::vector<ClientId>& cohort, Accumulator& part,
                             function_ref<void()> meanwhile) {
-  const auto all = placed(cohort);
-  const std::vector<ClientId>& mine = all[rank_];
-  const bool yields = should_yield(all);
+  const std::vector<ClientId> mine = placed(cohort)[rank_];
   TrainAnswer answer;
   if (stopped()) halt();  // the round may be over before the next poll
   try {
-    Ranks::compute(
-        [&] {
-          if (yields) lower_priority();
-          fleet_.collect(task, mine, part);
-        },
-        [&] {
-          if (stopped()) halt();
-          meanwhile();
-        });
+    // At ordinary priority even where ranks share processors: below it, other programs on them would take nearly all of the time.
+    Ranks::compute([&] { fleet_.collect(task, mine, part); },
+                   [&] {
+                     if (stopped()) halt();
+                     meanwhile();
+                   });
   } catch (const Interrupted&) {
     return {.interrupted = true};
   } catch (...) {

@@ -61,14 +61,11 @@ class RankWork {
 
  private:
   Evaluator& evaluator(EvaluatedOn examples);
-  /// True if ranks share processors and another rank has more work, for which this rank would have to wait anyway.
-  bool should_yield(const std::vector<std::vector<ClientId>>& placed) const;
 
   const Setup& setup_;
   Threads& threads_;
   std::size_t rank_;
   std::size_t ranks_;
-  bool shares_processors_;
   const std::atomic<bool>* stop_;
   std::atomic<bool> halt_{false};
   InProcessFleet fleet_;

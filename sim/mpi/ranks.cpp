@@ -73,7 +73,6 @@ struct Ranks::Group {
   int rank = 0;
   int size = 1;
   std::vector<std::string> names = {};
-  int here = 1;                                              // ranks on this machine
   std::list<Sent> notes = {};                                // in transit
   std::vector<std::optional<Clock::time_point>> heard = {};  // when the last note of each rank arrived
   const std::atomic<bool>* stop = nullptr;
@@ -94,8 +93,6 @@ struct Ranks::Group {
     std::vector<char> theirs(mine.size() * static_cast<std::size_t>(size));
     MPI_Allgather(mine.data(), mine.size(), MPI_CHAR, theirs.data(), mine.size(), MPI_CHAR, all);
     for (int r = 0; r < size; ++r) names.emplace_back(theirs.data() + mine.size() * static_cast<std::size_t>(r));
-    here = static_cast<int>(
-        std::ranges::count_if(names, [&](const std::string& name) { return name.ends_with(" (" + host + ")"); }));
   }
   ~Group() {
     forget_completed();
@@ -208,7 +205,6 @@ std::unique_ptr<Ranks> Ranks::join() {
 int Ranks::rank() const { return group_->rank; }
 int Ranks::size() const { return group_->size; }
 std::string Ranks::name(int rank) const { return group_->names.at(static_cast<std::size_t>(rank)); }
-int Ranks::on_this_machine() const { return group_->here; }
 
 std::unique_ptr<Ranks> Ranks::split(int number) {
   MPI_Comm part = MPI_COMM_NULL;

@@ -35,8 +35,6 @@ class Ranks {
   int size() const;
   /// Returns a name such as "rank 2 (node17)", with the rank's number among all processes.
   std::string name(int rank) const;
-  /// Returns how many ranks of this group, including this one, run on this rank's host.
-  int on_this_machine() const;
 
   /// Returns the group of the ranks that pass the same number, in their current order.
   std::unique_ptr<Ranks> split(int number);
