@@ -429,6 +429,7 @@ struct StateStore::Impl {
 
   void checkpointed(std::uint32_t round) {
     const std::scoped_lock guard(mutex);
+    if (round == base) return;  // the states may be rounds ahead of it
     base = round;
     base_sum = written_sum;
     undo_is_of_base = false;

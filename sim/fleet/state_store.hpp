@@ -45,7 +45,8 @@ class StateStore {
   /// Discards everything written since the last round. Returns the round the states now belong to: the last round, or the last
   /// checkpoint's if part of the abandoned round was already on disk.
   std::uint32_t abandon_round();
-  /// Call after the checkpoint for `round`, the last completed round, is on disk and before the next round's first change.
+  /// Call after the checkpoint for `round`, the last completed round, is on disk and before the next round's first change. Repeated
+  /// for the same checkpoint, also rounds later, it has no effect.
   void checkpointed(std::uint32_t round);
 
  private:

@@ -67,6 +67,7 @@ TEST_CASE("wherever a run is killed, its store goes back to the checkpoint") {
   {
     StateStore store(folder / "s", "run", 0);
     for (std::uint32_t round = 1; round <= 6; ++round) {
+      store.checkpointed(checkpoint);  // again: the ranks of an MPI job are told before each round
       after[round] = after[round - 1];
       for (int i = 0; i < 3; ++i) {
         const int client = (static_cast<int>(round) * 2 + i) % 5;
