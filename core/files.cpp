@@ -12,6 +12,7 @@
 #include <fstream>
 
 #include "core/byte_sink.hpp"
+#include "core/call_failed.hpp"
 #include "core/descriptor.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
@@ -25,9 +26,7 @@ Error too_large(const std::filesystem::path& path, std::uint64_t limit) {
 }
 
 Error cannot(const char* verb, const std::filesystem::path& path, int error) {
-  const std::string why = std::string("cannot ") + verb + " '" + path.string() + "': " + std::strerror(error);
-  const bool may_pass = error == ENOSPC || error == EDQUOT || error == EMFILE || error == ENFILE;
-  return may_pass ? temporary(why) : failure(why);
+  return call_failed(std::string("cannot ") + verb + " '" + path.string() + "': " + std::strerror(error), error);
 }
 
 /// Returns the size of a regular file; throws for anything else.

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "core/call_failed.hpp"
 #include "core/files.hpp"
 
 namespace fedstride {
@@ -16,7 +17,7 @@ FolderLock::FolderLock(const std::filesystem::path& folder, Wait wait)
 
 void FolderLock::require(const std::filesystem::path& folder) const {
   if (held()) return;
-  if (error_ != 0) throw failure("cannot open '" + folder.string() + "': " + std::strerror(error_));
+  if (error_ != 0) throw call_failed("cannot open '" + folder.string() + "': " + std::strerror(error_), error_);
   throw FolderInUse(Error::Kind::busy, "another fedstride process is running in '" + folder.string() + "'");
 }
 

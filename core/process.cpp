@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "core/call_failed.hpp"
 #include "core/error.hpp"
 
 namespace fedstride {
@@ -71,7 +72,7 @@ int become(const char* program, const std::vector<char*>& arguments, const Strea
 
 Pipe::Pipe() {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) throw failure(std::string("cannot create a pipe: ") + std::strerror(errno));
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw call_failed(std::string("cannot create a pipe: ") + std::strerror(errno), errno);
   out = Descriptor(ends[0]);
   in = Descriptor(ends[1]);
 }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 
+#include "core/call_failed.hpp"
 #include "core/descriptor.hpp"
 #include "core/error.hpp"
 #include "core/files.hpp"
@@ -15,7 +16,7 @@ namespace fedstride {
 namespace {
 
 Error key_file_error(const char* verb, const std::filesystem::path& path, int error) {
-  return failure(std::string("cannot ") + verb + " the secret key '" + path.string() + "': " + std::strerror(error));
+  return call_failed(std::string("cannot ") + verb + " the secret key '" + path.string() + "': " + std::strerror(error), error);
 }
 
 void fill_from_kernel(void* to, std::size_t size) {

@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "core/call_failed.hpp"
 #include "core/error.hpp"
 #include "core/files.hpp"
 
@@ -66,7 +67,7 @@ Outcome fetch(const std::string& url, const fs::path& path, std::uint64_t offset
   const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> handle(curl_easy_init(), curl_easy_cleanup);
   if (initialized != CURLE_OK || !handle) throw failure("libcurl cannot be initialized");
   const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), offset > 0 ? "ab" : "wb"));
-  if (!file) throw failure("cannot write '" + path.string() + "': " + std::strerror(errno));
+  if (!file) throw call_failed("cannot write '" + path.string() + "': " + std::strerror(errno), errno);
 
   Transfer transfer{.file = file.get(), .name = path.filename().string(), .offset = offset, .progress = progress};
   char reason[CURL_ERROR_SIZE] = "";

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "core/call_failed.hpp"
 #include "core/error.hpp"
 
 namespace fedstride {
@@ -35,8 +36,9 @@ std::span<float> UpdateStore::place_in_file(std::size_t size) {
   std::filesystem::path folder = std::filesystem::temp_directory_path(error);
   if (const char* named = std::getenv("TMPDIR"); error && named != nullptr) folder = named;
   const auto refused = [&](int why) {
-    return failure("cannot store an update in folder '" + folder.string() + "': " + std::strerror(why) +
-                   "; set TMPDIR to another folder, or allow more memory with --update-memory");
+    return call_failed("cannot store an update in folder '" + folder.string() + "': " + std::strerror(why) +
+                           "; set TMPDIR to another folder, or allow more memory with --update-memory",
+                       why);
   };
   if (!file_) file_ = opened(folder, O_TMPFILE | O_RDWR, 0600);
   if (!file_) throw refused(errno);

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "core/call_failed.hpp"
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/hash.hpp"
@@ -119,7 +120,7 @@ void convert_data(const OwnFiles& data, const ReadSettings& settings, const std:
   const FileTarget target = target_of(out);
   if (target.kind == FileTarget::Kind::written_into) throw usage_error("out is '" + out.string() + "'; it must be a file");
   const Temporary made = make_temporary(target.path, 0600);
-  if (!made.file) throw failure("cannot write '" + out.string() + "': " + std::strerror(errno));
+  if (!made.file) throw call_failed("cannot write '" + out.string() + "': " + std::strerror(errno), errno);
   try {
     convert_into(made.file, options_of(data, settings, words));
     fs::rename(made.path, target.path);

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "core/call_failed.hpp"
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/hash.hpp"
@@ -20,7 +21,7 @@ constexpr std::string_view kOpening = ",\"chain\":\"";
 constexpr std::size_t kDigits = 64;
 
 Error cannot(const char* verb, const std::filesystem::path& path, int error) {
-  return failure(std::string("cannot ") + verb + " the ledger '" + path.string() + "': " + std::strerror(error));
+  return call_failed(std::string("cannot ") + verb + " the ledger '" + path.string() + "': " + std::strerror(error), error);
 }
 
 Descriptor opened_to_read(const std::filesystem::path& path) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/call_failed.hpp"
 #include "core/descriptor.hpp"
 #include "core/error.hpp"
 #include "core/files.hpp"
@@ -317,7 +318,7 @@ void check_state_pages(const std::filesystem::path& path, std::span<const StateT
   const std::string name = "the clients' states '" + path.string() + "' ";
   const std::uint64_t size = size_of_file(path);
   const Descriptor file = opened(path, O_RDONLY);
-  if (!file) throw failure(name + "cannot be read: " + std::strerror(errno));
+  if (!file) throw call_failed(name + "cannot be read: " + std::strerror(errno), errno);
   try {
     PageCheck(file.get(), size, tables).check();
   } catch (const Cut& cut) {

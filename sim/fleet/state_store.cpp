@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/call_failed.hpp"
 #include "core/error.hpp"
 #include "core/folder_lock.hpp"
 #include "core/hash.hpp"
@@ -130,7 +131,7 @@ struct StateStore::Impl {
       why = "they exceed the " + std::to_string(mapped >> 30) + " GiB of address space that could be mapped";
     if (code == MDB_INVALID || code == MDB_CORRUPTED || code == MDB_PAGE_NOTFOUND || code == MDB_VERSION_MISMATCH)
       why = "the file is damaged or not a file of clients' states";
-    throw failure("cannot " + doing + " the clients' states in '" + file.string() + "': " + why);
+    throw call_failed("cannot " + doing + " the clients' states in '" + file.string() + "': " + why, code);
   }
   void require(const char* doing, int code) const {
     if (code != MDB_SUCCESS) fail(doing, code);

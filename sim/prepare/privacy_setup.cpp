@@ -10,6 +10,7 @@
 #include "core/text.hpp"
 #include "dp/accountants/calibrate.hpp"
 #include "dp/accountants/spending.hpp"
+#include "dp/noise/client_release.hpp"
 #include "dp/noise/noisy_mean.hpp"
 #include "dp/noise/pca.hpp"
 #include "server/cohorts.hpp"
@@ -261,6 +262,7 @@ void add_client_level(PrivacySetup& privacy, const DataSetup& setup, const Model
     };
     level.noise_multiplier = calibrate(level.accountant, spending, level.epsilon, level.delta);
   }
+  if (!privacy.shares) check_deviation(level.noise_multiplier * level.clip);
   privacy.client_release = with_noise(level.noise_multiplier);
   const std::vector<std::uint64_t> weights = client_weights(setup);
   if (!weights.empty()) privacy.largest_weight = std::max(1.0, static_cast<double>(std::ranges::max(weights)));

@@ -243,14 +243,15 @@ const Rule kCommonRules[] = {
        const ExampleSettings* level = example_level(c.privacy);
        return level != nullptr && level->noise_multiplier == 0 && level->epsilon == 0;
      },
-     " with {noise-multiplier}; under privacy one of them must be above 0: a budget, to which noise is calibrated, or the noise"},
+     " with {noise-multiplier}; under privacy one of them must be above 0: a budget, to which noise is calibrated, or the noise "
+     "(no privacy is dp none)"},
     {"client-epsilon",
      [](C c) {
        const ClientSettings* level = client_level(c.privacy);
        return level != nullptr && level->noise_multiplier == 0 && level->epsilon == 0;
      },
      " with {client-noise-multiplier}; under privacy one of them must be above 0: a budget, to which noise is calibrated, or the "
-     "noise"},
+     "noise (no privacy is dp none)"},
     {"rounds", [](C c) { return is_example_level(c) && std::int64_t{c.rounds} * c.local_epochs > kMaxPrivateEpochs; },
      "; under {dp} its product with {local-epochs} must be at most 2000000000"},
     {"randomness", [](C c) { return c.randomness == Randomness::secret && !is_private(c); },

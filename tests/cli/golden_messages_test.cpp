@@ -44,7 +44,7 @@ const Message kMessages[] = {
     {{"run", "--dp", "example", "--out", "@/x"},
      "epsilon is 0 with noise-multiplier 0; under privacy one of them must be above 0: a budget, to which noise is calibrated, "
      "or "
-     "the noise"},
+     "the noise (no privacy is dp none)"},
     // files
     {{"run", "--config", "@/none.toml"}, "cannot read '@/none.toml': No such file or directory"},
     {{"run", "--config", "@/key.toml"},

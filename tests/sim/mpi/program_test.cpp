@@ -122,8 +122,8 @@ TEST_CASE("killed ranks, each time with another number of ranks, leave the model
   const TemporaryFolder folder;
   write_table(folder / "data");
   const int kRounds = 12 * (kDeaths + 1);
-  const Words settings{"--optimizer", "adam", "--client-state", "keep", "--rounds", std::to_string(kRounds),
-                       "--clients",   "5",    "--checkpoint-every", "3", "--quiet"};
+  const Words settings{"--optimizer", "adam", "--client-state",     "keep", "--rounds", std::to_string(kRounds),
+                       "--clients",   "5",    "--checkpoint-every", "3",    "--quiet"};
   const auto with = [&](Words more) {
     more.insert(more.end(), settings.begin(), settings.end());
     return more;
