@@ -12,8 +12,37 @@
 #include "core/floating_point.hpp"
 #include "core/processors.hpp"
 
+#ifdef FEDSTRIDE_STATES_ORDER
+extern "C" void __tsan_acquire(void* at);  // NOLINT: ThreadSanitizer's names
+extern "C" void __tsan_release(void* at);  // NOLINT
+#endif
+
 namespace fedstride {
 namespace {
+
+/// In builds with ThreadSanitizer, states that tasks run within the life of this object; otherwise, nothing.
+class TaskOrder {
+ public:
+  TaskOrder() { release(begun_); }
+  ~TaskOrder() { acquire(ended_); }
+  TaskOrder& operator=(TaskOrder&&) = delete;
+  struct Task {
+    TaskOrder& order;
+    explicit Task(TaskOrder& of) : order(of) { acquire(order.begun_); }
+    ~Task() { release(order.ended_); }
+    Task& operator=(Task&&) = delete;
+  };
+
+ private:
+#ifdef FEDSTRIDE_STATES_ORDER
+  static void acquire(char& at) { __tsan_acquire(&at); }
+  static void release(char& at) { __tsan_release(&at); }
+#else
+  static void acquire(char&) {}
+  static void release(char&) {}
+#endif
+  char begun_ = 0, ended_ = 0;
+};
 
 // A limit on the number of oneTBB threads, summed over all arenas. With a separate limit for each arena, the smallest would apply
 // to all, and concurrent runs would take each other's threads.
@@ -56,7 +85,9 @@ Threads::Threads(int count) : count_(count > 0 ? count : usable_processors()), a
 Threads::~Threads() = default;
 
 void Threads::for_each_task(std::size_t count, function_ref<void(std::size_t)> task) {
+  TaskOrder order;
   const auto run = [&](const tbb::blocked_range<std::size_t>& range) {
+    const TaskOrder::Task ordered(order);
     const FloatingPointMode mode;
     for (std::size_t i = range.begin(); i != range.end(); ++i) task(i);
   };
@@ -67,7 +98,9 @@ void Threads::for_each_task(std::size_t count, function_ref<void(std::size_t)> t
 void Threads::for_each_piece(int count, function_ref<void(int)> piece) {
   if (count == 1 || count_ == 1) return serially(count, piece);
   const auto owner = std::this_thread::get_id();
+  TaskOrder order;
   const auto run = [&](const tbb::blocked_range<int>& range) {
+    const TaskOrder::Task ordered(order);
     const FloatingPointMode mode;
     for (int i = range.begin(); i != range.end(); ++i) piece(i);
     if (std::this_thread::get_id() != owner)

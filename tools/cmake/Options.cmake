@@ -10,7 +10,7 @@ set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 
 set(FEDSTRIDE_MARCH "native" CACHE STRING "Value of -march for every target; x86-64-v2 for a portable build")
-option(FEDSTRIDE_SANITIZE "AddressSanitizer and UndefinedBehaviorSanitizer, except in the training kernels" OFF)
+set(FEDSTRIDE_SANITIZE OFF CACHE STRING "ON: AddressSanitizer and UndefinedBehaviorSanitizer; thread: ThreadSanitizer; neither in the training kernels")
 option(FEDSTRIDE_WERROR "Warnings are errors" OFF)
 option(FEDSTRIDE_UNITY "Several files a compiler call; off: one, to look at one file's cost or its includes" ON)
 
@@ -94,6 +94,9 @@ endif()
 # errors.
 set(FEDSTRIDE_SANITIZERS -fsanitize=address,undefined -fno-sanitize=null,vptr,alignment,object-size -fno-sanitize-recover=all
     -fno-omit-frame-pointer)
-if(FEDSTRIDE_SANITIZE)
+if(FEDSTRIDE_SANITIZE STREQUAL "thread")
+  set(FEDSTRIDE_SANITIZERS -fsanitize=thread -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=thread)
+elseif(FEDSTRIDE_SANITIZE)
   add_link_options(-fsanitize=address,undefined)
 endif()
