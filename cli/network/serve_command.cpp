@@ -32,8 +32,8 @@ void carry_out(const ServeCommandFlags& arguments) {
   if (!arguments.deny.empty()) {
     if (options.certificates.empty()) throw usage_error("deny is '" + arguments.deny + "'; it needs --certificates");
     options.deny = arguments.deny;
-    options.reread = hangups();
   }
+  options.reread = hangups();
   options.listening = [&](std::uint16_t port, std::optional<std::uint16_t> status_port) {
     Endpoint at = options.listen;
     at.port = port;
@@ -43,7 +43,9 @@ void carry_out(const ServeCommandFlags& arguments) {
       options.log("updates may have any norm, so one malicious client can ruin the model; --max-update-norm limits the norm");
   };
   ProgressBar progress(arguments.run.json);
-  const RunSummary summary = serve(configuration, settings, options, progress.observer(stop_on_signals()));
+  RunObserver observer = progress.observer(stop_on_signals());
+  observer.pause = pause_on_signal();
+  const RunSummary summary = serve(configuration, settings, options, observer);
   progress.end(summary, arguments.run.json, "the same command");
 }
 
@@ -54,8 +56,9 @@ void add_serve_command(CLI::App& app) {
       app, "serve", "Coordinate a federation whose clients are separate processes.",
       "The run equals that of 'fedstride run' with the same settings, bit for bit, and its folder has the same files; only\n"
       "--partition own, where clients bring their own rows, has no such counterpart. The same command resumes after the last\n"
-      "finished round. Under --dp the noise is secret unless --randomness says otherwise. Clients use 'fedstride join';\n"
-      "'fedstride launch' runs everything on this machine.\n"
+      "finished round. SIGUSR2 ends it after the current one; SIGHUP reads --certificates and --deny again. Under --dp the\n"
+      "noise is secret unless --randomness says otherwise. Clients use 'fedstride join'; 'fedstride launch' runs everything on\n"
+      "this machine.\n"
       "Example: fedstride serve --config federation.toml --listen 0.0.0.0:7000 --certificates certs --out runs/federation",
       carry_out);
   add_flag(command, "--listen", flags.listen, {.word = "HOST:PORT"}, "address that clients connect to; port 0: any free port",

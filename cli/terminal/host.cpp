@@ -19,6 +19,7 @@ Host& host_of_process() {
 }
 
 std::atomic<unsigned> hangups_counted{0};
+std::atomic<bool> pause_requested{false};
 
 constexpr itimerval kGracePeriod{.it_interval = {}, .it_value = {.tv_sec = 1, .tv_usec = 800'000}};
 
@@ -46,6 +47,14 @@ void end_now(int) {
   ::_exit(130);
 }
 
+// Interrupted system calls are restarted.
+void handle(int number, void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  sigaction(number, &action, nullptr);
+}
+
 }  // namespace
 
 void set_host(Host host) { host_of_process() = std::move(host); }
@@ -64,11 +73,13 @@ const std::atomic<bool>* stop_on_signals() {
 }
 
 const std::atomic<unsigned>* hangups() {
-  struct sigaction action {};
-  action.sa_handler = [](int) { hangups_counted.fetch_add(1); };
-  action.sa_flags = SA_RESTART;
-  sigaction(SIGHUP, &action, nullptr);
+  handle(SIGHUP, [](int) { hangups_counted.fetch_add(1); });
   return &hangups_counted;
+}
+
+const std::atomic<bool>* pause_on_signal() {
+  handle(SIGUSR2, [](int) { pause_requested.store(true); });
+  return &pause_requested;
 }
 
 }  // namespace fedstride

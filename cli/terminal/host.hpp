@@ -31,4 +31,7 @@ const std::atomic<bool>* stop_on_signals();
 /// From now on SIGHUP only increments the returned counter.
 const std::atomic<unsigned>* hangups();
 
+/// From now on SIGUSR2 only sets the returned flag.
+const std::atomic<bool>* pause_on_signal();
+
 }  // namespace fedstride

@@ -201,6 +201,7 @@ void ProgressBar::end(const RunSummary& summary, bool json, const std::string& r
   }
   if (!summary.interrupted) return;
   std::fprintf(stderr, "fedstride: stopped; resume with: %s\n", resume_command.c_str());
+  if (summary.paused) return;
   throw CLI::RuntimeError(130);
 }
 

@@ -25,7 +25,7 @@ class ProgressBar {
   RunObserver observer(const std::atomic<bool>* stop);
   /// Ends `run`, `serve` and `launch`. Prints rounds, accuracy, omitted updates, results folder and privacy, unless the run is
   /// quiet; with `json`, prints summary.json with the folder's name instead. If the run was interrupted, prints
-  /// `resume_command` and throws the exit code.
+  /// `resume_command` and, unless the pause was asked for (RunObserver::pause), throws the exit code.
   void end(const RunSummary& summary, bool json, const std::string& resume_command);
 
  private:

@@ -102,6 +102,8 @@ class Listener {
   Listener& operator=(Listener&&) = delete;
 
   std::uint16_t port() const;
+  /// New connections use this transport. It must be of the same kind, TLS or plain.
+  void renew(Transport transport);
   /// Stops accepting connections.
   void close();
 

@@ -238,6 +238,8 @@ Listener::~Listener() { close(); }
 
 std::uint16_t Listener::port() const { return impl_->acceptor.local_endpoint().port(); }
 
+void Listener::renew(Transport transport) { impl_->transport = std::move(transport); }
+
 void Listener::close() { impl_->close(); }
 
 void connect(asio::io_context& io, const Endpoint& address, Transport transport, milliseconds longest,

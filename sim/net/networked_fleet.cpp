@@ -599,6 +599,17 @@ void NetworkedFleet::deny(DenyList list) {
   impl_->on_io([&] { impl_->deny(std::move(list)); });
 }
 
+void NetworkedFleet::renew(Transport transport, FederationTerms::KeyObjection key_objection) {
+  impl_->on_io([&] {
+    impl_->terms.key_objection = std::move(key_objection);
+    impl_->reception.renew(std::move(transport));
+  });
+}
+
+void NetworkedFleet::pause() {
+  impl_->on_io([&] { impl_->reception.close("the coordinator was drained and will continue later"); });
+}
+
 std::uint16_t NetworkedFleet::port() const { return impl_->reception.port(); }
 
 FleetStatus NetworkedFleet::status() const {

@@ -74,6 +74,10 @@ class NetworkedFleet : public Fleet {
   /// Replaces the deny list. A round does not wait for a client whose name is denied if enough others answer
   /// (RoundTerms::minimum_clients).
   void deny(DenyList list);
+  /// From now on connections use this transport, and signing keys are checked with this function (FederationTerms).
+  void renew(Transport transport, FederationTerms::KeyObjection key_objection);
+  /// Tells the clients that the coordinator will continue later, and stops accepting connections.
+  void pause();
 
   std::uint16_t port() const;
   FleetStatus status() const;

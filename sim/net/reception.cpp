@@ -375,11 +375,14 @@ bool Reception::all_sent_last() const {
   return true;
 }
 
-void Reception::close() {
+void Reception::close(const std::string& reason) {
   closing_ = true;
   listener_->close();
   beat_->timer.cancel();
-  for (const PeerPtr& peer : std::list(peers_)) peer->connection->end({}, true);
+  for (const PeerPtr& peer : std::list(peers_)) {
+    if (!reason.empty()) peer->connection->send(encode(Refused{reason, false}), FrameKind::refused);
+    peer->connection->end({}, true);
+  }
 }
 
 std::vector<ClientStatus> Reception::status() const {

@@ -34,7 +34,8 @@ struct FederationTerms {
   Packings packings = {};
   bool secure = false;  ///< whether clients have signing keys and mask their updates
   /// Returns why a signing key is not the client's own (KeyChecker::objection). An empty function accepts every key.
-  std::function<std::string(ClientId, const secagg::Bytes32& key, const std::string& proof)> key_objection = {};
+  using KeyObjection = std::function<std::string(ClientId, const secagg::Bytes32& key, const std::string& proof)>;
+  KeyObjection key_objection = {};
   bool keeps_state = false;  ///< whether clients keep a state between rounds, which they must not lose
   /// If the coordinator assigns rows: adds a client's rows to its welcome. May be empty.
   std::function<void(ClientId client, Welcome& welcome)> tell_rows = {};
@@ -70,6 +71,8 @@ class Reception {
   ~Reception();
 
   std::uint16_t port() const { return listener_->port(); }
+  /// New connections use this transport (Listener::renew).
+  void renew(Transport transport) { listener_->renew(std::move(transport)); }
   bool is_ready(ClientId client) const { return ready_[client] != nullptr; }
   /// Returns the clients that are ready and offer to evaluate models, in ascending order.
   std::vector<ClientId> evaluating() const;
@@ -90,8 +93,8 @@ class Reception {
   void send_last(const Frame& last);
   /// True if every client that ever connected has been sent the last frame.
   bool all_sent_last() const;
-  /// Closes every connection normally and stops accepting.
-  void close();
+  /// Closes every connection normally and stops accepting. A reason is sent to all peers, who may try again.
+  void close(const std::string& reason = {});
 
   void set_last_round(ClientId client, std::uint32_t round) { status_[client].last_round = round; }
   std::uint32_t last_round(ClientId client) const { return status_[client].last_round; }

@@ -124,11 +124,16 @@ std::string check_report(const Setup& setup, std::uint32_t round, const ClientRe
   return {};
 }
 
-/// Rereads the deny list on request, and warns once a day if the coordinator's certificate expires soon.
-class CertificateWatcher {
+/// Calls back on a thread of its own when the files are to be read again, and when a pause is asked for; warns once a day if the
+/// coordinator's certificate expires soon.
+class Watcher {
  public:
-  CertificateWatcher(const ServeOptions& options, std::time_t expires, std::function<void(DenyList)> deny)
-      : options_(options), expires_(expires), deny_(std::move(deny)), seen_(options.reread ? options.reread->load() : 0) {
+  struct Calls {
+    std::function<void()> read_again;
+    std::function<std::time_t()> expires;
+  };
+  Watcher(const ServeOptions& options, const std::atomic<bool>* pause, Calls calls)
+      : options_(options), pause_(pause), calls_(std::move(calls)), seen_(options.reread ? options.reread->load() : 0) {
     warn();
     thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
   }
@@ -139,31 +144,27 @@ class CertificateWatcher {
   void watch(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
-      if (options_.reread && options_.reread->load() != seen_) read_again();
+      if (options_.reread && options_.reread->load() != seen_) {
+        seen_ = options_.reread->load();
+        calls_.read_again();
+      }
+      if (pause_ != nullptr && pause_->load() && !std::exchange(is_pausing_, true))
+        options_.log("draining: this coordinator ends after the current round; the same command continues");
       if (std::chrono::steady_clock::now() - warned_ > kBetweenWarnings) warn();
-    }
-  }
-  void read_again() {
-    seen_ = options_.reread->load();
-    try {
-      DenyList list = DenyList::read(options_.deny);
-      options_.log("read '" + options_.deny.string() + "' again: " + std::to_string(list.size()) +
-                   (list.size() == 1 ? " entry" : " entries"));
-      deny_(std::move(list));
-    } catch (const std::exception& error) {
-      options_.log(std::string(error.what()) + "; the previous list stays in force");
     }
   }
   void warn() {
     warned_ = std::chrono::steady_clock::now();
-    if (const std::string soon = expiry_warning("the coordinator's certificate", expires_, std::time(nullptr)); !soon.empty())
+    if (const std::string soon = expiry_warning("the coordinator's certificate", calls_.expires(), std::time(nullptr));
+        !soon.empty())
       options_.log(soon);
   }
 
   const ServeOptions& options_;
-  std::time_t expires_;
-  std::function<void(DenyList)> deny_;
+  const std::atomic<bool>* pause_;
+  Calls calls_;
   unsigned seen_;
+  bool is_pausing_ = false;
   std::chrono::steady_clock::time_point warned_;
   std::jthread thread_;
 };
@@ -280,21 +281,19 @@ void raise_descriptor_limit(std::size_t clients) {
 /// outlives the run and then shows how it ended.
 class Coordination {
  public:
-  explicit Coordination(const ServeOptions& options)
-      : options_(options),
-        transport_(transport_of(options)),
-        expires_(options.certificates.empty() ? 0 : expires_on(coordinator_files(options.certificates), kCoordinatorName)),
-        denied_(options.deny.empty() ? DenyList() : DenyList::read(options.deny)),
-        watcher_(options, expires_, [this](DenyList list) {
-          const std::lock_guard lock(mutex_);
-          if (fleet_) fleet_->deny(std::move(list));
-        }) {}
+  Coordination(const ServeOptions& options, const std::atomic<bool>* pause) : options_(options), pause_(pause) {
+    read_certificates(files_);
+    files_.denied = read_denied();
+    watcher_.emplace(options, pause,
+                     Watcher::Calls{.read_again = [this] { read_again(); }, .expires = [this] { return expires_.load(); }});
+  }
 
   std::shared_ptr<NetworkedFleet> make(const FleetTask& task) {
     const Setup& setup = task.setup;
     RoundTerms round_terms = options_.round;
     round_terms.survivors = task.folder / "survivors";  // set here because a resumed run's settings lack `out`
     round_terms.clients_evaluate = !setup.model.has_layers();
+    std::unique_lock lock(mutex_);
     auto made = std::make_shared<NetworkedFleet>(
         secured_terms(setup), reception(setup.clients.rows.size()), round_terms,
         [&setup](std::uint32_t round, const ClientReport& report, std::uint64_t releases, std::span<const double> told) {
@@ -305,10 +304,8 @@ class Coordination {
     if (options_.status)
       page_ = std::make_unique<StatusServer>(
           *options_.status, [this] { return status(); }, options_.status_token);
-    {
-      const std::lock_guard lock(mutex_);
-      fleet_ = made;
-    }
+    fleet_ = made;
+    lock.unlock();
     if (options_.listening) options_.listening(made->port(), page_ ? std::optional(page_->port()) : std::nullopt);
     return made;
   }
@@ -325,22 +322,25 @@ class Coordination {
       run_.add(record, fleet_->status().asked);
       if (observer.round) observer.round(record);
     };
+    both.ended = [this, observer] {
+      release_fleet();
+      if (observer.ended) observer.ended();
+    };
     return both;
   }
 
   void end(const std::string& state) {
     run_.end(state);
-    const std::lock_guard lock(mutex_);
-    fleet_.reset();
+    release_fleet();
   }
 
  private:
   ReceptionRules reception(std::size_t clients) const {
     return {.listen = options_.listen,
-            .transport = transport_,
+            .transport = files_.transport,
             .authenticated = !options_.certificates.empty(),
             .accept_other_builds = options_.accept_other_builds,
-            .denied = denied_,
+            .denied = files_.denied,
             .heartbeat = std::chrono::milliseconds(static_cast<long>(options_.heartbeat * 1000)),
             .ready_within = std::chrono::milliseconds(static_cast<long>(options_.ready_within * 1000)),
             .connections = options_.connections > 0 ? static_cast<std::size_t>(options_.connections) : 2 * clients + 32,
@@ -348,12 +348,58 @@ class Coordination {
   }
   FederationTerms secured_terms(const Setup& setup) const {
     FederationTerms terms = terms_of(setup);
-    if (terms.secure && !options_.certificates.empty())
-      terms.key_objection = [checker = std::make_shared<const KeyChecker>(coordinator_files(options_.certificates))](
-                                ClientId client, const secagg::Bytes32& key, const std::string& proof) {
-        return checker->objection(client, key, proof);
-      };
+    if (terms.secure) terms.key_objection = files_.key_objection;
     return terms;
+  }
+
+  /// What is read when the coordinator starts, and again on request.
+  struct Files {
+    Transport transport = Transport::plain();
+    FederationTerms::KeyObjection key_objection = {};
+    DenyList denied = {};
+  };
+  void read_certificates(Files& files) {
+    files.transport = transport_of(options_);
+    if (options_.certificates.empty()) return;
+    const TlsFiles paths = coordinator_files(options_.certificates);
+    files.key_objection = [checker = std::make_shared<const KeyChecker>(paths)](ClientId client, const secagg::Bytes32& key,
+                                                                                const std::string& proof) {
+      return checker->objection(client, key, proof);
+    };
+    expires_ = expires_on(paths, kCoordinatorName);
+  }
+  DenyList read_denied() const { return options_.deny.empty() ? DenyList() : DenyList::read(options_.deny); }
+
+  /// A fault in one file does not keep the other from being read.
+  void read_again() {
+    const std::lock_guard lock(mutex_);
+    const auto attempt = [&](const std::filesystem::path& path, auto&& read) {
+      if (path.empty()) return;
+      try {
+        read();
+      } catch (const std::exception& error) {
+        options_.log(std::string(error.what()) + "; what was read before stays in force");
+      }
+    };
+    attempt(options_.certificates, [&] {
+      Files fresh = files_;
+      read_certificates(fresh);
+      files_ = std::move(fresh);
+      if (fleet_) fleet_->renew(files_.transport, files_.key_objection);
+      options_.log("read '" + options_.certificates.string() + "' again: new connections use its certificate");
+    });
+    attempt(options_.deny, [&] {
+      files_.denied = read_denied();
+      if (fleet_) fleet_->deny(files_.denied);
+      options_.log("read '" + options_.deny.string() + "' again: " + counted(files_.denied.size(), "entry", "entries"));
+    });
+  }
+
+  /// Before the run ends, since the fleet reads its setup.
+  void release_fleet() {
+    const std::lock_guard lock(mutex_);
+    if (fleet_ && pause_ != nullptr && pause_->load()) fleet_->pause();
+    fleet_.reset();
   }
   FederationStatus status() {
     const std::lock_guard lock(mutex_);
@@ -361,14 +407,14 @@ class Coordination {
   }
 
   const ServeOptions& options_;
-  Transport transport_;
-  std::time_t expires_;
-  DenyList denied_;
+  std::atomic<std::time_t> expires_{0};  ///< of the certificate, or of its authority if that is earlier; 0: no certificates
+  Files files_;
+  const std::atomic<bool>* pause_;
   RunStatus run_;
-  std::mutex mutex_;                       ///< guards fleet_
+  std::mutex mutex_;                       ///< guards files_ and fleet_
   std::shared_ptr<NetworkedFleet> fleet_;  ///< set only while the run lasts
   std::unique_ptr<StatusServer> page_;
-  CertificateWatcher watcher_;
+  std::optional<Watcher> watcher_;
 };
 
 }  // namespace
@@ -387,7 +433,7 @@ RunSummary serve(const Configuration& configuration, const Settings& settings, c
   if (options.status && !is_loopback(*options.status) && options.status_token.empty())
     throw usage_error("status is '" + options.status->text() +
                       "'; on an address that other machines can reach, the page needs a token (--status-token FILE)");
-  Coordination coordination(options);
+  Coordination coordination(options, observer.pause);
   const auto check = [](const Setup& setup) {
     require_reportable(setup);
     welcome_to(setup);
@@ -405,7 +451,10 @@ RunSummary serve(const Configuration& configuration, const Settings& settings, c
     } else {
       summary = run(configuration, settings, both, make_fleet);
     }
-    coordination.end(summary.interrupted ? "stopped" : summary.halted.empty() ? "finished" : "halted: " + summary.halted);
+    coordination.end(summary.paused           ? "drained"
+                     : summary.interrupted    ? "stopped"
+                     : summary.halted.empty() ? "finished"
+                                              : "halted: " + summary.halted);
     return summary;
   } catch (...) {
     coordination.end("failed");

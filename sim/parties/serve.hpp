@@ -25,7 +25,7 @@ struct ServeOptions {
   std::optional<Endpoint> status = {};            ///< address of the status page
   std::string status_token = {};                  ///< required to read the page; empty: on loopback only
   std::filesystem::path deny = {};                ///< file with a DenyList; empty: no client is denied
-  const std::atomic<unsigned>* reread = nullptr;  ///< when it changes, `deny` is read again
+  const std::atomic<unsigned>* reread = nullptr;  ///< when it changes, `deny` and `certificates` are read again
   NetworkLog log;
   /// Called once, when clients can connect, with the actual ports.
   std::function<void(std::uint16_t port, std::optional<std::uint16_t> status_port)> listening = {};

@@ -56,6 +56,7 @@ std::span<const std::string_view> summary_keys();
 struct RunSummary {
   std::uint32_t rounds = 0;  ///< finished in all sessions of the run
   bool interrupted = false;
+  bool paused = false;  ///< interrupted between two rounds, as RunObserver::pause asked, and not stopped
   std::string halted =
       {};  ///< why the run ended before its last round (a privacy budget, stop-at, patience); empty if it did not
   Evaluation test = {};

@@ -67,6 +67,8 @@ namespace {
 // as a short round.
 constexpr double kCheckpointSeconds = 1;
 
+bool is_set(const std::atomic<bool>* flag) { return flag != nullptr && flag->load(); }
+
 // One session of a run, from its checkpoint (round 0: the initial weights) to its last round.
 class Session {
  public:
@@ -94,7 +96,7 @@ class Session {
     if (observer_.started) observer_.started(setup_, summary_.folder, saved_, drive_.fleet->progress());
     while (drive_.state.round < static_cast<std::uint32_t>(setup_.configuration.rounds) && summary_.halted.empty()) {
       summary_.interrupted = (observer_.pause_after > 0 && drive_.state.round >= observer_.pause_after) ||
-                             (observer_.stop != nullptr && observer_.stop->load());
+                             is_set(observer_.pause) || is_set(observer_.stop);
       if (summary_.interrupted) break;
       RoundRecord record{.metric = metric_of(setup_.data.train.targets)};
       if (!train(record)) break;
@@ -107,6 +109,7 @@ class Session {
       if (has_failed(record)) break;
       summary_.halted = stop_rule_.after(record);
     }
+    summary_.paused = summary_.interrupted && is_set(observer_.pause) && !is_set(observer_.stop);
     if (saved_ != drive_.state.round) save();
     evaluate_the_end();
     return conclude();

@@ -25,6 +25,7 @@ struct RunObserver {
   const std::atomic<bool>* stop = nullptr;  ///< if true, the current round is abandoned and the run ends as interrupted
   /// After this round the run ends as interrupted, with a checkpoint; schedules still span all rounds. 0: no pause.
   std::uint32_t pause_after = 0;
+  const std::atomic<bool>* pause = nullptr;  ///< if true, the same after the current round
 };
 
 /// Carries out a new run in a new folder (configuration.out, or a free name under runs/). The configuration was resolved from
