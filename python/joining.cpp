@@ -28,6 +28,7 @@ py::dict join(const py::dict& given, const py::dict& functions) {
                       .patience = given["patience"].cast<double>(),
                       .log = network_log(given["quiet"].cast<bool>())};
   if (!text("require_dp").empty()) options.require_dp = make_choice<RequiredPrivacy>("require_dp", text("require_dp"));
+  set_status({text("status"), text("status_token")}, options.status, options.status_token);
   const auto max_epsilon = given["max_epsilon"].cast<double>();
   if (max_epsilon > 0) options.limit = {max_epsilon, given["delta"].cast<double>()};
   if (functions.contains("training")) {

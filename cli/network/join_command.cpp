@@ -30,6 +30,7 @@ struct JoinFlags {
   std::string budget;
   PrivacyLimit limit;
   bool has_delta = false;
+  StatusFlags status;
   JoinOptions options;
 };
 
@@ -50,6 +51,8 @@ struct JoinFlags {
                  {"max_epsilon", arguments.limit.epsilon},
                  {"delta", arguments.limit.delta},
                  {"accept_other_builds", options.accept_other_builds},
+                 {"status", arguments.status.status},
+                 {"status_token", arguments.status.status_token},
                  {"quiet", arguments.quiet},
                  {"json", arguments.json}};
   if (!arguments.budget.empty())
@@ -73,6 +76,7 @@ void carry_out(JoinFlags& arguments) {
   if (options.require_secure && !arguments.train.empty())
     throw usage_error("require-secure is set; it cannot be combined with --train");
   if (!arguments.train.empty()) become_python(arguments);
+  set_status(arguments.status, options.status, options.status_token);
   if (arguments.limit.epsilon > 0) options.limit = arguments.limit;
   options.budget = arguments.budget;
   options.folder = arguments.out.empty() ? client_name(options.client) : arguments.out;
@@ -135,6 +139,7 @@ void add_join_command(CLI::App& app) {
       command, "--budget", flags->budget, Place::file,
       "file that records what the rows were spent on in all experiments; --max-epsilon covers them together (default: beside "
       "--data)");
+  add_status_flags(command, flags->status, "serve this client's state at this address");
   add_switch(command, "--accept-other-builds", options.accept_other_builds,
              "accept a coordinator whose build may not give the same bits");
   add_switch(command, "--quiet", flags->quiet, "print nothing but errors");

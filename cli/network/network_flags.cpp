@@ -36,11 +36,21 @@ void add_serve_flags(CLI::App& command, ServeFlags& flags) {
   number("--connections", options.connections, 0, 1e6, "maximum number of open connections; 0: twice the clients plus 32");
   add_switch(command, "--accept-other-builds", options.accept_other_builds,
              "accept clients whose build may not give the same bits");
-  add_flag(command, "--status", flags.status, {.word = "HOST:PORT"},
-           "serve a status page at this address, with /status and /metrics");
+  add_status_flags(command, flags.status, "serve a status page at this address, with /status");
+}
+
+void add_status_flags(CLI::App& command, StatusFlags& flags, const std::string& serves) {
+  add_flag(command, "--status", flags.status, {.word = "HOST:PORT"}, serves + ", /metrics, /healthz and /readyz");
   add_flag(command, "--status-token", flags.status_token, Place::file,
-           "file with the token that the status page asks for, created if missing; required unless the address is "
+           "file with the token that all but /healthz and /readyz ask for, created if missing; required unless the address is "
            "loopback");
+}
+
+void set_status(const StatusFlags& flags, std::optional<Endpoint>& status, std::string& token) {
+  if (!flags.status.empty()) status = parse_endpoint("status", flags.status, true);
+  if (flags.status_token.empty()) return;
+  if (!status) throw usage_error("status-token is '" + flags.status_token + "'; it needs --status");
+  token = load_or_create_status_token(flags.status_token);
 }
 
 ServeOptions serve_options(const ServeFlags& flags, int clients) {
@@ -48,11 +58,7 @@ ServeOptions serve_options(const ServeFlags& flags, int clients) {
   if (options.round.minimum_clients > clients)
     throw usage_error("minimum-clients is " + std::to_string(options.round.minimum_clients) + "; the federation has " +
                       counted(static_cast<std::uint64_t>(clients), "client") + ", and minimum-clients cannot exceed that");
-  if (!flags.status.empty()) options.status = parse_endpoint("status", flags.status, true);
-  if (!flags.status_token.empty()) {
-    if (!options.status) throw usage_error("status-token is '" + flags.status_token + "'; it needs --status");
-    options.status_token = load_or_create_status_token(flags.status_token);
-  }
+  set_status(flags.status, options.status, options.status_token);
   return options;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "sim/parties/serve.hpp"
@@ -10,11 +11,20 @@ class App;
 
 namespace fedstride {
 
+/// The flags of a party's own HTTP server.
+struct StatusFlags {
+  std::string status;
+  std::string status_token;
+};
+/// `serves`: such as "serve a status page at this address, with /status".
+void add_status_flags(CLI::App& command, StatusFlags& flags, const std::string& serves);
+/// Sets the members `status` and `status_token` of a party's options. Throws Error (usage) if the flags are invalid.
+void set_status(const StatusFlags& flags, std::optional<Endpoint>& status, std::string& token);
+
 /// The flags that `serve` and `launch` share: they set rounds, limits, trust and the status page.
 struct ServeFlags {
   ServeOptions options;
-  std::string status;
-  std::string status_token;
+  StatusFlags status;
 };
 void add_serve_flags(CLI::App& command, ServeFlags& flags);
 /// Converts the flags to the options of a federation with this many clients. Throws Error (usage) if they are invalid.

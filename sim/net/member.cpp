@@ -13,6 +13,7 @@
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "core/number_bytes.hpp"
+#include "sim/net/service_manager.hpp"
 #include "sim/net/timer.hpp"
 
 namespace fedstride {
@@ -153,7 +154,20 @@ class Member {
   void poll_stop() {
     if (over_) return;
     if (stop_ != nullptr && stop_->load(std::memory_order_relaxed)) return finish(std::nullopt);
+    tell_state();
     after(stop_timer_, milliseconds(50), [this] { poll_stop(); });
+  }
+
+  void tell_state() {
+    const auto now = Clock::now();
+    if (now - watched_ > kWatchdogEvery) {
+      notify_service_manager("WATCHDOG=1");
+      watched_ = now;
+    }
+    if (rules_.state == nullptr) return;
+    rules_.state->ran = now;
+    rules_.state->joined = stage_ == Stage::serving;
+    rules_.state->served = last_served_;
   }
 
   void dial() {
@@ -393,6 +407,7 @@ class Member {
   milliseconds call_time_ = kFirstCallTime;
   std::string last_reason_;
   Clock::time_point last_served_ = Clock::now();
+  Clock::time_point watched_ = {};
   std::minstd_rand jitter_{std::random_device{}()};  // only for the lengths of pauses
   std::string prepared_;
   Ready ready_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -12,6 +13,14 @@
 
 namespace fedstride {
 
+/// The state of a client's network side, written by its thread.
+struct MemberState {
+  using Clock = std::chrono::steady_clock;
+  std::atomic<bool> joined{false};                      ///< the coordinator can ask it to train
+  std::atomic<Clock::time_point> ran{Clock::now()};     ///< when the thread last ran
+  std::atomic<Clock::time_point> served{Clock::now()};  ///< when a coordinator last asked for something
+};
+
 /// How a client reaches its coordinator.
 struct MemberRules {
   ClientId client = 0;
@@ -19,7 +28,8 @@ struct MemberRules {
   Transport transport;
   bool authenticated = true;  ///< whether the peer must have a certificate for "coordinator"
   bool accept_other_builds = false;
-  double patience = 600;  ///< seconds without a coordinator after which the client gives up; 0: never
+  double patience = 600;         ///< seconds without a coordinator after which the client gives up; 0: never
+  MemberState* state = nullptr;  ///< kept up to date
 };
 
 /// A client's work. All functions are called on the thread that called take_part. If one throws Error, the client leaves the

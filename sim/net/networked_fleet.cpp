@@ -606,6 +606,10 @@ void NetworkedFleet::renew(Transport transport, FederationTerms::KeyObjection ke
   });
 }
 
+void NetworkedFleet::ping() const {
+  impl_->on_io([] {});
+}
+
 void NetworkedFleet::pause() {
   impl_->on_io([&] { impl_->reception.close("the coordinator was drained and will continue later"); });
 }

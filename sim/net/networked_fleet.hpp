@@ -76,6 +76,8 @@ class NetworkedFleet : public Fleet {
   void deny(DenyList list);
   /// From now on connections use this transport, and signing keys are checked with this function (FederationTerms).
   void renew(Transport transport, FederationTerms::KeyObjection key_objection);
+  /// Returns once the network thread has answered.
+  void ping() const;
   /// Tells the clients that the coordinator will continue later, and stops accepting connections.
   void pause();
 

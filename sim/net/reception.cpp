@@ -50,6 +50,7 @@ Reception::Reception(asio::io_context& io, const FederationTerms& terms, const R
       ready_(terms.roster.size()),
       slots_(std::max<std::size_t>(rules.updates_in_flight, 1)),
       status_(terms.roster.size()),
+      seen_(terms.roster.size()),
       sent_last_(terms.roster.size()) {
   for (std::size_t client = 0; client < status_.size(); ++client) status_[client].client = static_cast<ClientId>(client);
   listener_ = std::make_unique<Listener>(
@@ -314,6 +315,7 @@ void Reception::ended(const PeerPtr& peer, const std::string& reason) {
     ClientStatus& status = status_[peer->client];
     status.received += connection.bytes_received();
     status.sent += connection.bytes_sent();
+    seen_[peer->client] = connection.last_received();
     if (peer->stage == Peer::Stage::serving || ready_[peer->client] == nullptr) {
       status.address = connection.address();
       status.trouble = reason;
@@ -390,6 +392,7 @@ std::vector<ClientStatus> Reception::status() const {
   for (ClientStatus& status : all) {
     const PeerPtr& peer = ready_[status.client];
     status.connected = peer != nullptr;
+    if (const auto& seen = seen_[status.client]) status.seconds_silent = seconds_since(*seen);
     if (!peer) continue;
     status.address = peer->connection->address();
     status.received += peer->connection->bytes_received();

@@ -4,6 +4,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -139,7 +140,8 @@ class Reception {
   std::list<PeerPtr> waiting_for_slot_;
   std::size_t slots_;
   std::vector<ClientStatus> status_;  ///< indexed by client; byte counts cover ended connections only
-  std::uint64_t past_received_ = 0;   ///< bytes of ended connections
+  std::vector<std::optional<std::chrono::steady_clock::time_point>> seen_;  ///< when an ended connection's last byte came
+  std::uint64_t past_received_ = 0;                                         ///< bytes of ended connections
   std::uint64_t past_sent_ = 0;
   std::uint64_t refused_ = 0;
   Frame last_;                   ///< null until send_last

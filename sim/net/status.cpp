@@ -160,7 +160,7 @@ std::string host_of(std::string header) {
   return header.substr(0, header.find(':'));
 }
 
-void answer(httplib::Response& response, int status, const std::string& text, const char* type = "text/plain") {
+void answer(httplib::Response& response, int status, const std::string& text, std::string_view type = "text/plain") {
   response.status = status;
   response.set_content(text, std::string(type) + "; charset=utf-8");
 }
@@ -202,8 +202,12 @@ Error cannot_listen(const Endpoint& address, int error) {
 }  // namespace
 
 struct StatusServer::Server {
-  Server(const Endpoint& where, std::function<FederationStatus()> what, const std::string& token)
-      : address(where), status(std::move(what)), needs_token(!token.empty()), token_digest(Hash().text(token).digest()) {
+  Server(const Endpoint& where, std::vector<StatusPath> what, const std::string& token, std::function<Health()> well)
+      : address(where),
+        paths(std::move(what)),
+        health(std::move(well)),
+        needs_token(!token.empty()),
+        token_digest(Hash().text(token).digest()) {
     http.set_default_headers(
         {{"Content-Security-Policy",
           "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
@@ -248,21 +252,30 @@ struct StatusServer::Server {
   void handle(const httplib::Request& request, httplib::Response& response) {
     if (is_loopback(address) && !host_is_loopback(request))
       return answer(response, 403, "the Host header must name a loopback address or localhost\n");
+    const bool reads = request.method == "GET" || request.method == "HEAD";
+    const bool asks_alive = request.path == "/healthz";
+    if (reads && (asks_alive || request.path == "/readyz")) {
+      const Health now = health ? health() : Health{};
+      const std::string& why = asks_alive ? now.alive : now.ready;
+      return answer(response, why.empty() ? 200 : 503, (why.empty() ? "ok" : why) + "\n");
+    }
     if (needs_token && !has_token(request)) {
       response.set_header("WWW-Authenticate", "Bearer");
       response.headers.emplace("WWW-Authenticate", "Basic realm=\"fedstride: any user name, the token as password\"");
-      return answer(response, 401, "this page requires its token (serve --status-token)\n");
+      return answer(response, 401, "this page requires its token (--status-token)\n");
     }
-    if (request.path != "/" && request.path != "/status" && request.path != "/metrics")
-      return answer(response, 404, "not found; valid paths are /, /status and /metrics\n");
-    if (request.method != "GET" && request.method != "HEAD") {
+    const auto path = std::ranges::find(paths, std::string_view(request.path), &StatusPath::path);
+    if (path == paths.end()) {
+      std::string valid;
+      for (const StatusPath& one : paths) valid.append(one.path).append(", ");
+      return answer(response, 404, "not found; valid paths are " + valid + "/healthz and /readyz\n");
+    }
+    if (!reads) {
       response.set_header("Allow", "GET, HEAD");
       return answer(response, 405, "only GET and HEAD are supported\n");
     }
-    const auto now = current();
-    if (request.path == "/status") return answer(response, 200, status_json(now), "application/json");
-    if (request.path == "/metrics") return answer(response, 200, status_metrics(now), "text/plain; version=0.0.4");
-    answer(response, 200, status_page(now), "text/html");
+    const std::scoped_lock lock(mutex);
+    answer(response, 200, path->text(), path->type);
   }
 
   bool host_is_loopback(const httplib::Request& request) const {
@@ -276,13 +289,9 @@ struct StatusServer::Server {
     return CRYPTO_memcmp(shown.data(), token_digest.data(), token_digest.size()) == 0;
   }
 
-  FederationStatus current() {
-    const std::scoped_lock lock(mutex);
-    return status();
-  }
-
   Endpoint address;
-  std::function<FederationStatus()> status;
+  std::vector<StatusPath> paths;
+  std::function<Health()> health;
   bool needs_token;
   std::array<std::uint8_t, 32> token_digest;
   std::mutex mutex;
@@ -292,7 +301,8 @@ struct StatusServer::Server {
   std::thread thread;
 };
 
-StatusServer::StatusServer(const Endpoint& address, std::function<FederationStatus()> status, const std::string& token) {
+StatusServer::StatusServer(const Endpoint& address, std::vector<StatusPath> paths, const std::string& token,
+                           std::function<Health()> health) {
   // The library makes the whole process ignore SIGPIPE, which is not needed here, so the previous action is restored.
   struct sigaction before {};
   ::sigaction(SIGPIPE, nullptr, &before);
@@ -300,10 +310,40 @@ StatusServer::StatusServer(const Endpoint& address, std::function<FederationStat
     ~Restore() { ::sigaction(SIGPIPE, &action, nullptr); }
     const struct sigaction& action;
   } const restore{before};
-  server_ = std::make_unique<Server>(address, std::move(status), token);
+  server_ = std::make_unique<Server>(address, std::move(paths), token, std::move(health));
 }
 
 StatusServer::~StatusServer() = default;
+
+std::vector<StatusPath> federation_paths(const std::function<FederationStatus()>& status) {
+  return {{"/", "text/html", [status] { return status_page(status()); }},
+          {"/status", "application/json", [status] { return status_json(status()); }},
+          {"/metrics", kMetricsType, [status] { return status_metrics(status()); }}};
+}
+
+std::uint64_t free_bytes(const std::filesystem::path& file) {
+  std::error_code error;
+  const auto space = std::filesystem::space(file.has_parent_path() ? file.parent_path() : ".", error);
+  return error ? 0 : space.available;
+}
+
+Health health_of(Clock::time_point ran, Clock::duration longest, std::time_t certificate_expires,
+                 const std::filesystem::path& state, const std::string& other) {
+  constexpr std::uint64_t kLines = 1 << 20;  // bytes left for the other files of a round
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(state, error);
+  const Health health{.alive = Clock::now() - ran > longest ? "network-thread-silent" : "", .ready = other};
+  if (!health.alive.empty()) return {health.alive, health.alive};
+  if (!other.empty()) return health;
+  if (certificate_expires != 0 && certificate_expires <= std::time(nullptr)) return {"", "certificate-expired"};
+  return {"", free_bytes(state) < (error ? 0 : size) + kLines ? "disk-full" : ""};
+}
+
+void require_status_token(const Endpoint& address, const std::string& token) {
+  if (is_loopback(address) || !token.empty()) return;
+  throw usage_error("status is '" + address.text() +
+                    "'; on an address that other machines can reach, the page needs a token (--status-token FILE)");
+}
 
 std::string new_status_token() { return hex_of(new_secret_key()); }
 

@@ -187,6 +187,8 @@ std::string clients_table(const FederationStatus& status) {
     html += rows[i].state == ShownState::late ? "<tr class=\"late\">" : "<tr>";
     html += "<td>" + std::to_string(client.client) + "</td><td class=\"text\">";
     html.append(name_of(rows[i].state, client.connected));
+    if (!client.connected && std::isfinite(client.seconds_silent))
+      html += ", seen " + duration_text(client.seconds_silent) + " ago";
     html += "</td><td class=\"text\">" + escaped(client.address) + "</td><td>" +
             (client.last_round > 0 ? grouped_text(client.last_round) : "–") + "</td><td>" +
             (waits ? duration_text(client.seconds_waiting) : "") + "</td><td>" + bytes_text(client.received) + "</td><td>" +
@@ -320,6 +322,9 @@ std::string figures(const FederationStatus& status) {
   figure("gradient examples", grouped_text(status.examples));
   figure("connections refused", grouped_text(status.refused));
   figure("memory", bytes_text(status.memory));
+  figure("disk free", bytes_text(status.disk_free));
+  if (status.certificate_expires != 0)
+    figure("certificate valid for", duration_text(static_cast<double>(status.certificate_expires - status.now)));
   figure("running for", duration_text(status.seconds_running));
   return html + "</dl>\n";
 }

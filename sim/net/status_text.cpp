@@ -150,6 +150,15 @@ void add_rounds(Exposition& out, const FederationStatus& status) {
   out.one("gradient_examples_total", "Examples whose gradient was computed, over all rounds.", status.examples);
 }
 
+/// What coordinators and clients tell alike.
+void add_process(Exposition& out, const auto& report) {
+  if (report.certificate_expires != 0)
+    out.one("certificate_expiry_timestamp_seconds", "Expiry of this party's certificate or, if earlier, of its authority.",
+            report.certificate_expires);
+  out.one("resident_memory_bytes", "Resident memory of this process.", report.memory);
+  out.one("disk_free_bytes", "Free disk space for this party's folder.", report.disk_free);
+}
+
 void add_privacy(Exposition& out, const std::vector<PrivacySpent>& privacy) {
   if (privacy.empty()) return;
   out.metric("privacy_epsilon", "Epsilon spent; if seeded is true, it would hold only if the seed were secret.");
@@ -173,7 +182,8 @@ void add_clients(Exposition& out, const std::vector<ClientStatus>& clients) {
   each("client_answered", "1 if the client's update for the current round has arrived.",
        [](Client c) { return whole(c.answered); });
   each("client_waiting_seconds", "Time spent waiting for the client's update.", [](Client c) { return c.seconds_waiting; });
-  each("client_silent_seconds", "Time since the last byte from the client.", [](Client c) { return c.seconds_silent; });
+  each("client_silent_seconds", "Time since the last byte from the client; NaN if there was none in this session.",
+       [](Client c) { return c.seconds_silent; });
   each("client_last_round", "Last round the client answered; 0 if none.", [](Client c) { return c.last_round; });
   each("client_received_bytes_total", "Bytes received from the client.", [](Client c) { return c.received; });
   each("client_sent_bytes_total", "Bytes sent to the client.", [](Client c) { return c.sent; });
@@ -202,6 +212,7 @@ std::string status_json(const FederationStatus& status) {
                   {"sent", status.sent},
                   {"refused", status.refused},
                   {"memory", status.memory},
+                  {"disk_free", status.disk_free},
                   {"certificate_expires", expiry_json(status.certificate_expires)},
                   {"privacy", json_of(status.privacy)},
                   {"points", json_of(status.points)},
@@ -217,12 +228,20 @@ std::string status_metrics(const FederationStatus& status) {
   out.one("received_bytes_total", "Bytes received over all connections.", status.received);
   out.one("sent_bytes_total", "Bytes sent over all connections.", status.sent);
   out.one("refused_connections_total", "Connections refused or ended with a reason.", status.refused);
-  if (status.certificate_expires != 0)
-    out.one("certificate_expiry_timestamp_seconds", "Expiry of the coordinator's certificate or, if earlier, of its authority.",
-            status.certificate_expires);
-  out.one("resident_memory_bytes", "Resident memory of the coordinator.", status.memory);
+  add_process(out, status);
   add_privacy(out, status.privacy);
   add_clients(out, status.clients);
+  return std::move(out).text();
+}
+
+std::string member_metrics(const MemberReport& report) {
+  Exposition out;
+  out.metric("info", "Version and number of the client; always 1.");
+  out.add(1, {{"version", report.version}, {"client", number_text(report.client)}});
+  out.one("joined", "1 if the coordinator can ask this client to train.", whole(report.joined));
+  out.one("last_round", "Last round this client answered; 0 if none.", report.last_round);
+  out.one("silent_seconds", "Time since a coordinator last asked this client for something.", report.seconds_silent);
+  add_process(out, report);
   return std::move(out).text();
 }
 

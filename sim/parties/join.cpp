@@ -13,10 +13,12 @@
 #include "client/report.hpp"
 #include "client/told_evaluation.hpp"
 #include "client/trainer.hpp"
+#include "core/build_info.hpp"
 #include "core/error.hpp"
 #include "core/floating_point.hpp"
 #include "core/hash.hpp"
 #include "core/pooled_statistic.hpp"
+#include "core/seconds_since.hpp"
 #include "core/secret_key.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
@@ -27,6 +29,8 @@
 #include "sim/fleet/threads.hpp"
 #include "sim/net/key_proof.hpp"
 #include "sim/net/secure_attempt.hpp"
+#include "sim/net/service_manager.hpp"
+#include "sim/net/status.hpp"
 #include "sim/parties/client_folder.hpp"
 #include "sim/parties/terms.hpp"
 #include "sim/prepare/setup.hpp"
@@ -36,11 +40,17 @@
 namespace fedstride {
 namespace {
 
+/// Returns the expiry of the client's certificate or of its authority, whichever is earlier; 0 without certificates.
+std::time_t expires_of(const JoinOptions& options) {
+  if (options.certificates.empty()) return 0;
+  return expires_on(client_files_at(options.certificates, options.client), client_name(options.client));
+}
+
 Transport transport_of(const JoinOptions& options) {
   if (!options.certificates.empty()) {
     const TlsFiles files = client_files_at(options.certificates, options.client);
     const std::string name = client_name(options.client);
-    if (const std::string soon = expiry_warning("the certificate of " + name, expires_on(files, name), std::time(nullptr));
+    if (const std::string soon = expiry_warning("the certificate of " + name, expires_of(options), std::time(nullptr));
         !soon.empty())
       options.log(soon);
     return Transport::tls(Transport::Side::client, files, name);
@@ -448,17 +458,37 @@ class Participant {
   std::optional<RunPrivacy> privacy_;
 };
 
+constexpr std::chrono::seconds kLongestSilence{20};  // of the network thread, which may be busy with a large model
+
+std::vector<StatusPath> member_paths(const JoinOptions& options, const Participant& participant, const MemberState& state,
+                                     std::time_t expires) {
+  return {{"/metrics", kMetricsType, [&, expires] {
+             return member_metrics({.version = build_info().version,
+                                    .client = options.client,
+                                    .joined = state.joined,
+                                    .last_round = participant.last_round(),
+                                    .seconds_silent = seconds_since(state.served),
+                                    .memory = memory_in_use(),
+                                    .disk_free = free_bytes(options.folder / "memory"),
+                                    .certificate_expires = expires});
+           }}};
+}
+
 }  // namespace
 
 MemberOutcome join_federation(const JoinOptions& options, const std::atomic<bool>* stop) {
   const FloatingPointMode mode;
   const StopLater until_left;  // a stopped client still announces that it is leaving
+  if (options.status) require_status_token(*options.status, options.status_token);
+  const std::time_t expires = expires_of(options);
+  MemberState state;
   const MemberRules rules{.client = options.client,
                           .connect = options.connect,
                           .transport = transport_of(options),
                           .authenticated = !options.certificates.empty(),
                           .accept_other_builds = options.accept_other_builds,
-                          .patience = options.patience};
+                          .patience = options.patience,
+                          .state = &state};
   Participant participant(options);
   MemberWork work{.prepare = [&](const Welcome& welcome, Packings& packings) { return participant.prepare(welcome, packings); },
                   .last_round = [&] { return participant.last_round(); },
@@ -467,6 +497,16 @@ MemberOutcome join_federation(const JoinOptions& options, const std::atomic<bool
   work.secure = [&](const SecureMessage& asked) { return participant.secure(asked); };
   if (options.evaluate)
     work.evaluate = [&](const ModelMessage& model, std::uint32_t round) { return participant.evaluate(model, round); };
+  std::optional<StatusServer> page;
+  if (options.status)
+    page.emplace(*options.status, member_paths(options, participant, state, expires), options.status_token, [&] {
+      return health_of(state.ran, kLongestSilence, expires, options.folder / "memory", state.joined ? "" : "not-joined");
+    });
+  if (page) options.log("status at http://" + Endpoint{options.status->host, page->port()}.text() + "/metrics");
+  notify_service_manager("READY=1");
+  struct Stopping {
+    ~Stopping() { notify_service_manager("STOPPING=1"); }
+  } const stopping;
   return take_part(rules, work, options.log, stop);
 }
 

@@ -35,6 +35,8 @@ struct JoinOptions {
   /// The record of everything that the rows were spent on (dp/ledger/row_budget.hpp); empty: beside the client's own rows, and none
   /// if they are of a data set that all have.
   std::filesystem::path budget = {};
+  std::optional<Endpoint> status = {};  ///< address of /healthz, /readyz and /metrics
+  std::string status_token = {};        ///< required to read /metrics; empty: on loopback only
   NetworkLog log;
   /// User code that trains the client; empty: the client is trained as the experiment specifies. If the code fails, the client is
   /// left out of the round.

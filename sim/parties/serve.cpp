@@ -15,6 +15,7 @@
 #include "core/seconds_since.hpp"
 #include "core/text.hpp"
 #include "sim/net/key_proof.hpp"
+#include "sim/net/service_manager.hpp"
 #include "sim/parties/terms.hpp"
 #include "sim/run/fleets.hpp"
 #include "sim/settings/rules.hpp"
@@ -124,12 +125,13 @@ std::string check_report(const Setup& setup, std::uint32_t round, const ClientRe
   return {};
 }
 
-/// Calls back on a thread of its own when the files are to be read again, and when a pause is asked for; warns once a day if the
-/// coordinator's certificate expires soon.
+/// On a thread of its own, calls back when the files are to be read again, says so when a pause is asked for, tells the service
+/// manager that the network thread answers, and warns once a day if the coordinator's certificate expires soon.
 class Watcher {
  public:
   struct Calls {
     std::function<void()> read_again;
+    std::function<void()> ping;  ///< returns once the network thread has answered
     std::function<std::time_t()> expires;
   };
   Watcher(const ServeOptions& options, const std::atomic<bool>* pause, Calls calls)
@@ -151,6 +153,11 @@ class Watcher {
       if (pause_ != nullptr && pause_->load() && !std::exchange(is_pausing_, true))
         options_.log("draining: this coordinator ends after the current round; the same command continues");
       if (std::chrono::steady_clock::now() - warned_ > kBetweenWarnings) warn();
+      if (std::chrono::steady_clock::now() - pinged_ > kWatchdogEvery) {
+        calls_.ping();
+        notify_service_manager("WATCHDOG=1");
+        pinged_ = std::chrono::steady_clock::now();
+      }
     }
   }
   void warn() {
@@ -166,6 +173,7 @@ class Watcher {
   unsigned seen_;
   bool is_pausing_ = false;
   std::chrono::steady_clock::time_point warned_;
+  std::chrono::steady_clock::time_point pinged_ = {};
   std::jthread thread_;
 };
 
@@ -284,8 +292,10 @@ class Coordination {
   Coordination(const ServeOptions& options, const std::atomic<bool>* pause) : options_(options), pause_(pause) {
     read_certificates(files_);
     files_.denied = read_denied();
-    watcher_.emplace(options, pause,
-                     Watcher::Calls{.read_again = [this] { read_again(); }, .expires = [this] { return expires_.load(); }});
+    watcher_.emplace(
+        options, pause,
+        Watcher::Calls{
+            .read_again = [this] { read_again(); }, .ping = [this] { ping(); }, .expires = [this] { return expires_.load(); }});
   }
 
   std::shared_ptr<NetworkedFleet> make(const FleetTask& task) {
@@ -294,6 +304,8 @@ class Coordination {
     round_terms.survivors = task.folder / "survivors";  // set here because a resumed run's settings lack `out`
     round_terms.clients_evaluate = !setup.model.has_layers();
     std::unique_lock lock(mutex_);
+    folder_ = task.folder;
+    answered_ = std::chrono::steady_clock::now();
     auto made = std::make_shared<NetworkedFleet>(
         secured_terms(setup), reception(setup.clients.rows.size()), round_terms,
         [&setup](std::uint32_t round, const ClientReport& report, std::uint64_t releases, std::span<const double> told) {
@@ -303,9 +315,11 @@ class Coordination {
     made->stop_when(task.stop);
     if (options_.status)
       page_ = std::make_unique<StatusServer>(
-          *options_.status, [this] { return status(); }, options_.status_token);
+          *options_.status, [this] { return status(); }, options_.status_token, [this] { return health(); });
     fleet_ = made;
+    is_serving_ = true;
     lock.unlock();
+    notify_service_manager("READY=1");
     if (options_.listening) options_.listening(made->port(), page_ ? std::optional(page_->port()) : std::nullopt);
     return made;
   }
@@ -395,21 +409,44 @@ class Coordination {
     });
   }
 
+  void ping() {
+    const std::lock_guard lock(mutex_);
+    if (fleet_) fleet_->ping();
+    answered_ = std::chrono::steady_clock::now();
+  }
+
+  /// Takes no lock that is held while the network thread is waited for.
+  Health health() const {
+    const bool is_draining = pause_ != nullptr && pause_->load();
+    return health_of(answered_,
+                     std::chrono::milliseconds(static_cast<long>(options_.heartbeat * 1000)) * kMaxSilentBeats + kWatchdogEvery,
+                     expires_, folder_ / "checkpoint",
+                     !is_serving_  ? "ended"
+                     : is_draining ? "draining"
+                                   : "");
+  }
+
   /// Before the run ends, since the fleet reads its setup.
   void release_fleet() {
+    if (is_serving_.exchange(false)) notify_service_manager("STOPPING=1");
     const std::lock_guard lock(mutex_);
     if (fleet_ && pause_ != nullptr && pause_->load()) fleet_->pause();
     fleet_.reset();
   }
   FederationStatus status() {
     const std::lock_guard lock(mutex_);
-    return run_.status(fleet_ ? fleet_->status() : FleetStatus{}, options_.round.deadline, expires_);
+    FederationStatus all = run_.status(fleet_ ? fleet_->status() : FleetStatus{}, options_.round.deadline, expires_);
+    all.disk_free = free_bytes(folder_ / "checkpoint");
+    return all;
   }
 
   const ServeOptions& options_;
   std::atomic<std::time_t> expires_{0};  ///< of the certificate, or of its authority if that is earlier; 0: no certificates
   Files files_;
   const std::atomic<bool>* pause_;
+  fs::path folder_;  ///< the run's; set before there is a page
+  std::atomic<bool> is_serving_{false};
+  std::atomic<std::chrono::steady_clock::time_point> answered_{};  ///< when the network thread last did
   RunStatus run_;
   std::mutex mutex_;                       ///< guards files_ and fleet_
   std::shared_ptr<NetworkedFleet> fleet_;  ///< set only while the run lasts
@@ -430,9 +467,7 @@ RunSummary serve(const Configuration& configuration, const Settings& settings, c
                  const RunObserver& observer) {
   check_rules(configuration, RuleScope::network);
   raise_descriptor_limit(static_cast<std::size_t>(configuration.clients));
-  if (options.status && !is_loopback(*options.status) && options.status_token.empty())
-    throw usage_error("status is '" + options.status->text() +
-                      "'; on an address that other machines can reach, the page needs a token (--status-token FILE)");
+  if (options.status) require_status_token(*options.status, options.status_token);
   Coordination coordination(options, observer.pause);
   const auto check = [](const Setup& setup) {
     require_reportable(setup);

@@ -5,6 +5,9 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <list>
 #include <memory>
@@ -147,6 +150,48 @@ TEST_CASE("with a token, every path requires it, as a bearer token or by Basic a
       CHECK(refused.find(token) == refused.npos);
     }
   }
+}
+
+TEST_CASE("/healthz and /readyz tell anyone, in a word, whether all is well") {
+  Health health;
+  const StatusServer server({kLoopback, 0}, small_status, "0123456789abcdef-token", [&] { return health; });
+  const auto first_and_body = [&](const std::string& path) {
+    const std::string all = get(server, path);
+    return all.substr(0, all.find('\r')) + " " + body(all);
+  };
+  CHECK(first_and_body("/healthz") == "HTTP/1.1 200 OK ok\n");
+  CHECK(first_and_body("/readyz") == "HTTP/1.1 200 OK ok\n");
+  health = {.alive = "", .ready = "disk-full"};
+  CHECK(first_and_body("/healthz") == "HTTP/1.1 200 OK ok\n");
+  CHECK(first_and_body("/readyz") == "HTTP/1.1 503 Service Unavailable disk-full\n");
+  health = {.alive = "network-thread-silent", .ready = "network-thread-silent"};
+  CHECK(first_and_body("/healthz") == "HTTP/1.1 503 Service Unavailable network-thread-silent\n");
+  CHECK(answer_to(server.port(), request("POST", "/healthz")).starts_with("HTTP/1.1 401 "));
+  CHECK(answer_to(server.port(), request("GET", "/healthz", "Host: evil.example\r\n")).starts_with("HTTP/1.1 403 "));
+}
+
+TEST_CASE("a party is well unless its thread is silent, its certificate expired or its disk full") {
+  using std::chrono::seconds;
+  const TemporaryFolder folder;
+  const std::string state = folder / "checkpoint";
+  const auto now = std::chrono::steady_clock::now();
+  const std::time_t today = std::time(nullptr);
+  const auto health = [&](seconds silent, std::time_t expires, const std::string& other = "") {
+    return health_of(now - silent, seconds(20), expires, state, other);
+  };
+  CHECK(health(seconds(0), 0).ready.empty());
+  CHECK(health(seconds(0), today + 1000).ready.empty());
+  CHECK(health(seconds(0), today - 1).ready == "certificate-expired");
+  CHECK(health(seconds(0), today - 1).alive.empty());
+  CHECK(health(seconds(0), today - 1, "draining").ready == "draining");
+  CHECK(health(seconds(21), 0).alive == "network-thread-silent");
+  CHECK(health(seconds(21), 0, "draining").ready == "network-thread-silent");
+  CHECK(free_bytes(state) > 0);
+  // A sparse file so large that the disk has no room for another.
+  std::ofstream(state).put('x');
+  std::filesystem::resize_file(state, std::uintmax_t{1} << 43);
+  CHECK(health(seconds(0), 0).ready == "disk-full");
+  CHECK(health(seconds(0), 0).alive.empty());
 }
 
 TEST_CASE("a missing token file is created for its owner only; one accessible to others or without a token is refused") {

@@ -257,6 +257,49 @@ TEST_CASE("hostile text changes no tag of the page and no line of the metrics") 
   CHECK(found_sample(parsed_metrics(status_metrics(status)), "info").labels.at("title") == "caf\xef\xbf\xbd \xef\xbf\xbd");
 }
 
+TEST_CASE("page and metrics say when a client was last heard, free disk space and the certificate's last days") {
+  auto status = made(6, 3);
+  status.clients[1].connected = false;
+  status.clients[1].seconds_silent = 185;
+  status.clients[2].connected = false;
+  status.disk_free = 2'500'000'000;
+  status.now = 1'000'000;
+  status.certificate_expires = status.now + 40 * 86400 + 2 * 3600;
+  const std::string page = status_page(status);
+  CHECK(count(page, "away, seen 3 min 05 s ago") == 1);
+  CHECK(count(page, ", seen ") == 1);
+  CHECK(count(page, "<dt>disk free</dt><dd>2.5 GB</dd>") == 1);
+  CHECK(count(page, "<dt>certificate valid for</dt><dd>40 d 2 h</dd>") == 1);
+  const auto samples = parsed_metrics(status_metrics(status));
+  CHECK(found_sample(samples, "disk_free_bytes").value == 2.5e9);
+  CHECK(found_sample(samples, "client_silent_seconds", "client", "1").value == 185);
+  CHECK(std::isnan(found_sample(samples, "client_silent_seconds", "client", "2").value));
+  CHECK(Json::parse(status_json(status))["disk_free"] == 2'500'000'000);
+}
+
+TEST_CASE("a client's metrics are valid, under the coordinator's names where they mean the same") {
+  const MemberReport report{.version = "1.0",
+                            .client = 3,
+                            .joined = true,
+                            .last_round = 7,
+                            .seconds_silent = 1.5,
+                            .memory = 1000,
+                            .disk_free = 2000,
+                            .certificate_expires = 1'900'000'000};
+  const auto samples = parsed_metrics(member_metrics(report));
+  CHECK(found_sample(samples, "info").labels.at("client") == "3");
+  CHECK(found_sample(samples, "joined").value == 1);
+  CHECK(found_sample(samples, "last_round").value == 7);
+  CHECK(found_sample(samples, "silent_seconds").value == 1.5);
+  auto status = made(1, 1);
+  status.certificate_expires = 1;
+  const auto coordinator = parsed_metrics(status_metrics(status));
+  for (const char* name : {"resident_memory_bytes", "disk_free_bytes", "certificate_expiry_timestamp_seconds"}) {
+    CHECK(found_sample(samples, name).value > 0);
+    CHECK(found_sample(coordinator, name).value >= 0);
+  }
+}
+
 TEST_CASE("the page is self-contained and reloads itself until the run is over") {
   auto status = made(6, 2);
   const std::string page = status_page(status);
