@@ -26,7 +26,7 @@ py::dict join(const py::dict& given, const py::dict& functions) {
                       .threads = given["threads"].cast<int>(),
                       .accept_other_builds = given["accept_other_builds"].cast<bool>(),
                       .patience = given["patience"].cast<double>(),
-                      .log = network_log(given["quiet"].cast<bool>())};
+                      .log = network_log(given["quiet"].cast<bool>(), {text("log"), text("log_level")})};
   if (!text("require_dp").empty()) options.require_dp = make_choice<RequiredPrivacy>("require_dp", text("require_dp"));
   set_status({text("status"), text("status_token")}, options.status, options.status_token);
   const auto max_epsilon = given["max_epsilon"].cast<double>();

@@ -31,6 +31,7 @@ struct JoinFlags {
   PrivacyLimit limit;
   bool has_delta = false;
   StatusFlags status;
+  LogFlags log;
   JoinOptions options;
 };
 
@@ -53,6 +54,8 @@ struct JoinFlags {
                  {"accept_other_builds", options.accept_other_builds},
                  {"status", arguments.status.status},
                  {"status_token", arguments.status.status_token},
+                 {"log", arguments.log.form},
+                 {"log_level", arguments.log.level},
                  {"quiet", arguments.quiet},
                  {"json", arguments.json}};
   if (!arguments.budget.empty())
@@ -65,7 +68,7 @@ struct JoinFlags {
                 "); install python3 and python3-fedstride, or set FEDSTRIDE_PYTHON");
 }
 
-void carry_out(JoinFlags& arguments) {
+void take_part(JoinFlags& arguments) {
   if (!arguments.train.empty() && !std::filesystem::is_regular_file(arguments.train))
     throw usage_error("train is '" + arguments.train + "', which is not a file; it must be a Python file with a function train");
   JoinOptions& options = arguments.options;
@@ -80,10 +83,13 @@ void carry_out(JoinFlags& arguments) {
   if (arguments.limit.epsilon > 0) options.limit = arguments.limit;
   options.budget = arguments.budget;
   options.folder = arguments.out.empty() ? client_name(options.client) : arguments.out;
-  options.log = network_log(arguments.quiet);
+  options.log = network_log(arguments.quiet, arguments.log);
   const MemberOutcome outcome = join_federation(options, stop_on_signals());
   if (!outcome.finished) {
-    std::fprintf(stderr, "fedstride: stopped; resume with the same command\n");
+    if (arguments.log.is_json())
+      options.log("stopped; resume with the same command");
+    else
+      std::fprintf(stderr, "fedstride: stopped; resume with the same command\n");
     throw CLI::RuntimeError(130);
   }
   if (arguments.json)
@@ -92,9 +98,16 @@ void carry_out(JoinFlags& arguments) {
                 {"rounds", outcome.rounds},
                 {"model_hash", outcome.model_hash},
                 {"updates_sent", outcome.answered}});
-  else if (!arguments.quiet)
-    std::printf("the federation is finished after round %u, model %s; updates sent: %u\n", outcome.rounds,
-                outcome.model_hash.substr(0, 16).c_str(), outcome.answered);
+  const std::string text = "the federation is finished after round " + std::to_string(outcome.rounds) + ", model " +
+                           outcome.model_hash.substr(0, 16) + "; updates sent: " + std::to_string(outcome.answered);
+  if (arguments.log.is_json())
+    options.log(text);
+  else if (!arguments.json && !arguments.quiet)
+    std::printf("%s\n", text.c_str());
+}
+
+void carry_out(JoinFlags& arguments) {
+  with_logged_errors(arguments.log, [&] { take_part(arguments); });
 }
 
 }  // namespace
@@ -142,6 +155,7 @@ void add_join_command(CLI::App& app) {
   add_status_flags(command, flags->status, "serve this client's state at this address");
   add_switch(command, "--accept-other-builds", options.accept_other_builds,
              "accept a coordinator whose build may not give the same bits");
+  add_log_flags(command, flags->log);
   add_switch(command, "--quiet", flags->quiet, "print nothing but errors");
   add_json_switch(command, flags->json);
 }

@@ -115,7 +115,7 @@ void ClientProcesses::ended(int client, int code) {
   if (ending_) return;
   const std::string who = "client " + std::to_string(client);
   if (code < 0) {
-    rules_.log(who + " was killed by signal " + std::to_string(-code) + "; restarting it");
+    rules_.log.warn(who + " was killed by signal " + std::to_string(-code) + "; restarting it");
     return start(client);
   }
   if (code == 0) return;  // the client learned before us that the federation had finished

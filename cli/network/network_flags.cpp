@@ -5,12 +5,14 @@
 #include <chrono>
 #include <cstdio>
 #include <ctime>
+#include <map>
 #include <memory>
 #include <mutex>
 
 #include "cli/flags.hpp"
 #include "cli/terminal/live_lines.hpp"
 #include "core/error.hpp"
+#include "core/json.hpp"
 #include "core/text.hpp"
 
 namespace fedstride {
@@ -62,38 +64,69 @@ ServeOptions serve_options(const ServeFlags& flags, int clients) {
   return options;
 }
 
-NetworkLog network_log(bool quiet) {
-  if (quiet) return [](const std::string&) {};
-  constexpr int kLinesASecond = 40;
-  struct State {
-    std::mutex mutex;
-    std::time_t second = 0;
+void add_log_flags(CLI::App& command, LogFlags& flags) {
+  add_choice_flag(
+      command, "--log", flags.form, choices_of<LogForm>(),
+      "form of the log on standard error: lines of text or, for programs, a JSON object a line, without other output");
+  add_choice_flag(command, "--log-level", flags.level, choices_of<LogLevel>(), "log nothing below this level");
+}
+
+namespace {
+
+/// "2027-11-21T20:00:00+01:00", local time.
+std::string time_text(std::time_t now) {
+  std::tm parts{};
+  localtime_r(&now, &parts);
+  char text[40];
+  const std::size_t length = std::strftime(text, sizeof text, "%FT%T%z", &parts);
+  return std::string(text, length).insert(length - 2, ":");
+}
+
+std::string log_line(LogForm form, std::time_t now, LogLevel level, std::string text) {
+  const std::string name(choice_name(level));
+  if (form == LogForm::json) return dump_json(Json{{"time", time_text(now)}, {"level", name}, {"message", text}}) + "\n";
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
+  return time_text(now) + " " + name + ": " + text + "\n";
+}
+
+}  // namespace
+
+NetworkLog network_log(bool quiet, const LogFlags& flags) {
+  if (quiet && !flags.level.empty())
+    throw usage_error("log-level is '" + flags.level + "'; with --quiet, nothing is logged: leave one of them out");
+  const LogForm form = flags.form.empty() ? LogForm::text : make_choice<LogForm>("log", flags.form);
+  const LogLevel least = flags.level.empty() ? LogLevel::info : make_choice<LogLevel>("log-level", flags.level);
+  if (quiet) return {};
+  constexpr int kLinesASecond = 40;  // of each level, so that none keeps another from being printed
+  struct Second {
+    std::time_t time = 0;
     int lines = 0;
     unsigned long left_out = 0;
   };
-  return [state = std::make_shared<State>()](const std::string& line) {
-    const std::time_t now = std::time(nullptr);
-    std::tm parts{};
-    localtime_r(&now, &parts);
-    char clock[16];
-    std::strftime(clock, sizeof clock, "%H:%M:%S", &parts);
-    std::string text = line;
-    std::ranges::replace_if(
-        text, [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
-    const std::lock_guard lock(state->mutex);
-    if (now != state->second) {
-      if (state->left_out > 0)
-        print_beside_live_lines(stderr, std::string(clock) + " " + counted(state->left_out, "more line") + "\n");
-      state->second = now;
-      state->lines = 0;
-      state->left_out = 0;
-    }
-    if (++state->lines > kLinesASecond) {
-      ++state->left_out;
-      return;
-    }
-    print_beside_live_lines(stderr, std::string(clock) + " " + text + "\n");
+  struct State {
+    std::mutex mutex;
+    std::map<LogLevel, Second> seconds = {};
   };
+  return [state = std::make_shared<State>(), form, least](LogLevel level, const std::string& line) {
+    if (level < least) return;
+    const std::time_t now = std::time(nullptr);
+    const std::lock_guard lock(state->mutex);
+    Second& second = state->seconds[level];
+    if (now != second.time) {
+      if (second.left_out > 0) print_beside_live_lines(stderr, log_line(form, now, level, counted(second.left_out, "more line")));
+      second = {.time = now};
+    }
+    if (++second.lines <= kLinesASecond)
+      print_beside_live_lines(stderr, log_line(form, now, level, line));
+    else
+      ++second.left_out;
+  };
+}
+
+void end_in_log(const Error& error) {
+  print_beside_live_lines(stderr, log_line(LogForm::json, std::time(nullptr), LogLevel::error, one_line(error.what())));
+  throw CLI::RuntimeError(error.exit_code());
 }
 
 void log_status_page(const ServeOptions& options, std::optional<std::uint16_t> port) {

@@ -16,9 +16,10 @@ struct ServeCommandFlags {
   std::string deny;
   std::string parameters;
   ServeFlags flags;
+  LogFlags log;
 };
 
-void carry_out(const ServeCommandFlags& arguments) {
+void coordinate(const ServeCommandFlags& arguments) {
   Settings settings = settings_to_serve(merged(arguments.run.config, arguments.run.settings));
   if (!arguments.parameters.empty()) settings = with_parameters(std::move(settings), arguments.parameters);
   const Configuration configuration = resolve(settings);
@@ -28,7 +29,7 @@ void carry_out(const ServeCommandFlags& arguments) {
   ServeOptions options = serve_options(arguments.flags, configuration.clients);
   options.listen = listen;
   options.certificates = certificates;
-  options.log = network_log(configuration.quiet);
+  options.log = network_log(configuration.quiet, arguments.log);
   if (!arguments.deny.empty()) {
     if (options.certificates.empty()) throw usage_error("deny is '" + arguments.deny + "'; it needs --certificates");
     options.deny = arguments.deny;
@@ -40,13 +41,19 @@ void carry_out(const ServeCommandFlags& arguments) {
     options.log("listening at " + at.text());
     log_status_page(options, status_port);
     if (configuration.max_update_norm == 0 && !configuration.is_secure() && client_level(configuration.privacy) == nullptr)
-      options.log("updates may have any norm, so one malicious client can ruin the model; --max-update-norm limits the norm");
+      options.log.warn(
+          "updates may have any norm, so one malicious client can ruin the model; --max-update-norm limits the norm");
   };
-  ProgressBar progress(arguments.run.json);
+  ProgressBar progress(arguments.run.json || arguments.log.is_json());
+  progress.log_to(options.log);
   RunObserver observer = progress.observer(stop_on_signals());
   observer.pause = pause_on_signal();
   const RunSummary summary = serve(configuration, settings, options, observer);
   progress.end(summary, arguments.run.json, "the same command");
+}
+
+void carry_out(const ServeCommandFlags& arguments) {
+  with_logged_errors(arguments.log, [&] { coordinate(arguments); });
 }
 
 }  // namespace
@@ -74,6 +81,7 @@ void add_serve_command(CLI::App& app) {
            "initial weights (.safetensors) of a model that clients train with their own code, on their own examples "
            "unless --dataset or --partition is given");
   add_serve_flags(command, flags.flags);
+  add_log_flags(command, flags.log);
   add_run_flags(command, flags.run);
 }
 

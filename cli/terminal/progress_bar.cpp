@@ -6,6 +6,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <filesystem>
+#include <utility>
 
 #include "cli/flags.hpp"
 #include "cli/terminal/columns.hpp"
@@ -44,13 +45,14 @@ std::string figure(double value) {
   return text;
 }
 
+std::string end_text(const RunSummary& summary) {
+  const char* const how = summary.interrupted ? "stopped" : summary.halted.empty() ? "finished" : "halted";
+  return formatted("%s after round %u", how, summary.rounds);
+}
+
 // Prints the last lines of a run.
 void print_text(const RunSummary& summary, const Configuration& configuration) {
-  std::printf("%s after round %u",
-              summary.interrupted      ? "stopped"
-              : summary.halted.empty() ? "finished"
-                                       : "halted",
-              summary.rounds);
+  std::printf("%s", end_text(summary).c_str());
   if (std::isnan(summary.test.accuracy) && summary.test.examples == 0)
     std::printf(", not evaluated");
   else
@@ -87,7 +89,7 @@ RunObserver ProgressBar::observer(const std::atomic<bool>* stop) {
 void ProgressBar::started(const Setup& setup, const std::string& folder, std::uint32_t rounds_done,
                           const std::atomic<std::uint64_t>& examples) {
   quiet_ = silent_ || setup.configuration.quiet;
-  if (quiet_) return;
+  if (quiet_ && !log_) return;
   configuration_ = setup.configuration;
   idle_advice_ = worded(idle_rounds_advice(setup.configuration));
   rounds_ = static_cast<std::uint32_t>(setup.configuration.rounds);
@@ -102,6 +104,7 @@ void ProgressBar::started(const Setup& setup, const std::string& folder, std::ui
   const std::uint64_t examples_a_pass =
       by_steps ? setup.clients.row_counts.size() * static_cast<std::uint64_t>(configuration.batch) : held;
   examples_a_round_ = examples_a_pass * static_cast<std::uint64_t>(passes);
+  if (quiet_) return;
   std::printf("%s: %s on %s, %s%s; partition %s\n%s", setup.data.train.name.c_str(), counted(held, "training row").c_str(),
               counted(setup.clients.rows.size(), "client").c_str(), counted(setup.data.test.size(), "test row").c_str(),
               setup.data.evaluation_rows.empty()
@@ -139,7 +142,7 @@ std::string ProgressBar::time_left() const {
 }
 
 void ProgressBar::round(const RoundRecord& record) {
-  if (quiet_) return;
+  if (quiet_ && !log_) return;
   const std::lock_guard lock(mutex_);
   done_ = record.round;
   examples_before_ += record.totals.sums.examples;
@@ -159,17 +162,29 @@ void ProgressBar::round(const RoundRecord& record) {
   if (record.is_idle()) text += "  no step kept";
   if (const std::uint64_t failures = record.failures(); failures > 0) text += "  " + counted(failures, "client") + " left out";
   text += "  train loss " + figure(record.totals.sums.loss);
-  text += formatted("  %.0f examples/s  %s left\n",
+  text += formatted("  %.0f examples/s  %s left",
                     record.seconds > 0 ? static_cast<double>(record.totals.sums.examples) / record.seconds : 0.0,
                     time_left().c_str());
-  if (record.is_idle() && !idle_advice_.empty()) {
-    text += formatted("round %u: no client kept a step; %s\n", record.round, idle_advice_.c_str());
-    idle_advice_.clear();
-  }
+  std::vector<std::string> warnings;
+  if (record.is_idle() && !idle_advice_.empty())
+    warnings.push_back(formatted("round %u: no client kept a step; ", record.round) + std::exchange(idle_advice_, {}));
   for (const ClientReport& client : record.clients)  // a reason is shown when it first occurs
     if (!client.failure.empty() && reasons_.insert(client.failure).second)
-      text += formatted("round %u: client %u left out: ", record.round, client.client) + client.failure + "\n";
-  live_.print(text);
+      warnings.push_back(formatted("round %u: client %u left out: ", record.round, client.client) + client.failure);
+  print(record.round, text, warnings);
+}
+
+void ProgressBar::print(std::uint32_t round, std::string line, const std::vector<std::string>& warnings) {
+  constexpr double kSecondsBetween = 5;
+  if (!log_) {
+    for (const std::string& warning : warnings) line += "\n" + warning;
+    return live_.print(line + "\n");
+  }
+  if (round == first_ + 1 || round == rounds_ || seconds_since(logged_) >= kSecondsBetween) {
+    log_(line);
+    logged_ = std::chrono::steady_clock::now();
+  }
+  for (const std::string& warning : warnings) log_.warn(warning);
 }
 
 std::vector<std::string> ProgressBar::lines(std::size_t columns) {
@@ -199,8 +214,13 @@ void ProgressBar::end(const RunSummary& summary, bool json, const std::string& r
     print_text(summary, configuration_);
     if (!summary.interrupted) std::printf("next: %s\n", next_command(summary, resume_command).c_str());
   }
+  if (log_ && quiet_) log_(end_text(summary) + (summary.halted.empty() ? "" : ": " + summary.halted));
   if (!summary.interrupted) return;
-  std::fprintf(stderr, "fedstride: stopped; resume with: %s\n", resume_command.c_str());
+  const std::string resumed = "stopped; resume with: " + resume_command;
+  if (log_ && quiet_)
+    log_(resumed);
+  else
+    std::fprintf(stderr, "fedstride: %s\n", resumed.c_str());
   if (summary.paused) return;
   throw CLI::RuntimeError(130);
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/terminal/live_lines.hpp"
+#include "sim/net/network_log.hpp"
 #include "sim/run/run.hpp"
 #include "sim/settings/configuration.hpp"
 
@@ -22,6 +23,9 @@ class ProgressBar {
   using Wording = std::string (*)(std::string_view text);
   /// `silent`: prints nothing, regardless of the run's settings. `wording` rewrites text that names flags; null: unchanged.
   explicit ProgressBar(bool silent = false, Wording wording = nullptr) : silent_(silent), wording_(wording) {}
+  /// What would be printed during the run goes to this log instead: the lines of the first and the last round, in between at most
+  /// one every few seconds, and all warnings. So does the end of the run, if nothing else is printed.
+  void log_to(NetworkLog log) { log_ = std::move(log); }
   RunObserver observer(const std::atomic<bool>* stop);
   /// Ends `run`, `serve` and `launch`. Prints rounds, accuracy, omitted updates, results folder and privacy, unless the run is
   /// quiet; with `json`, prints summary.json with the folder's name instead. If the run was interrupted, prints
@@ -32,12 +36,15 @@ class ProgressBar {
   void started(const Setup& setup, const std::string& folder, std::uint32_t rounds_done,
                const std::atomic<std::uint64_t>& examples);
   void round(const RoundRecord& record);
+  void print(std::uint32_t round, std::string line, const std::vector<std::string>& warnings);
   std::vector<std::string> lines(std::size_t columns);
   std::string time_left() const;
   std::string worded(const std::string& text) const { return wording_ == nullptr ? text : wording_(text); }
 
   bool silent_;
   Wording wording_;
+  NetworkLog log_ = {};
+  std::chrono::steady_clock::time_point logged_ = {};  ///< when a round was last logged
   bool quiet_ = true;
   Configuration configuration_ = {};
   std::string idle_advice_ = {};        ///< printed after the first round that trains nothing

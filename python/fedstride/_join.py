@@ -4,6 +4,7 @@ import json
 import runpy
 import sys
 import traceback
+from datetime import datetime
 
 from ._core import Error
 from .client import Client
@@ -12,6 +13,8 @@ from .client import Client
 def main():
     file, options = sys.argv[1], json.loads(sys.argv[2])
     as_json = options.pop("json")
+    global _in_log
+    _in_log = options["log"] == "json"
     try:
         names = runpy.run_path(file)
     except Exception:
@@ -32,13 +35,28 @@ def main():
     if as_json:
         print(json.dumps(told, indent=2))
     elif not options["quiet"]:
-        print(f"the federation finished after round {told['rounds']}, model {told['model_hash'][:16]}; updates sent: "
-              f"{told['updates_sent']}")
+        text = (f"the federation finished after round {told['rounds']}, model {told['model_hash'][:16]}; updates sent: "
+                f"{told['updates_sent']}")
+        if _in_log:
+            _log("info", text)
+        else:
+            print(text)
     return 0
 
 
+_in_log = False  # --log json: everything said is a line of the log
+
+
+def _log(level, text):
+    line = {"time": datetime.now().astimezone().isoformat(timespec="seconds"), "level": level, "message": text}
+    print(json.dumps(line), file=sys.stderr)
+
+
 def _complain(text, code):
-    print(f"fedstride: {text}", file=sys.stderr)
+    if _in_log:
+        _log("info" if code == 130 else "error", text)
+    else:
+        print(f"fedstride: {text}", file=sys.stderr)
     return code
 
 

@@ -20,7 +20,7 @@ class Client:
     folder: holds the client's state, ledger and key (default: client-N); a client with the same folder resumes.
     data, data_dir: where the experiment's data set or the client's own rows are.
     threads, patience (seconds without the coordinator; 0: forever), require_dp ("example", "client", "both"), max_epsilon with delta,
-    accept_other_builds, status, status_token, quiet: like the flags of `fedstride join`.
+    accept_other_builds, status, status_token, log, log_level, quiet: like the flags of `fedstride join`.
     """
 
     def __init__(
@@ -41,6 +41,8 @@ class Client:
         accept_other_builds: bool = False,
         status: str = "",
         status_token: Place = "",
+        log: str = "",
+        log_level: str = "",
         quiet: bool = False,
     ) -> None:
         if isinstance(client, bool) or not isinstance(client, int) or not 0 <= client < 2**32:
@@ -57,7 +59,7 @@ class Client:
             "folder": os.fspath(f"client-{client}" if folder is None else folder), "data": os.fspath(data),
             "data_dir": os.fspath(data_dir), "threads": threads, "patience": patience, "require_dp": require_dp,
             "max_epsilon": max_epsilon, "delta": delta, "accept_other_builds": accept_other_builds, "status": status,
-            "status_token": os.fspath(status_token), "quiet": quiet}
+            "status_token": os.fspath(status_token), "log": log, "log_level": log_level, "quiet": quiet}
 
     def serve(self, train: Train | None = None, *, evaluate: Evaluate | None = None, model: Tensors | Any | None = None) -> dict[str, Any]:
         """Takes part until the federation is finished. Returns a dict with finished, rounds, model_hash and updates_sent.

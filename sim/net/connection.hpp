@@ -9,15 +9,13 @@
 #include "sim/net/certificates.hpp"
 #include "sim/net/endpoint.hpp"
 #include "sim/net/frame.hpp"
+#include "sim/net/network_log.hpp"
 
 namespace asio {
 class io_context;
 }
 
 namespace fedstride {
-
-/// Receives one line for each network event. Called on the io thread.
-using NetworkLog = std::function<void(const std::string& line)>;
 
 /// The authentication of a connection: TLS 1.3 with certificates on both sides or, allowed only between processes on one
 /// machine, none.

@@ -200,7 +200,7 @@ class Member {
     if (rules_.patience > 0 && away > rules_.patience)
       return finish(temporary("no coordinator was reached for " + std::to_string(static_cast<long>(away)) +
                               " s; the last attempt, at " + reason));
-    if (reason != last_reason_) log_(reason + "; trying again");
+    if (reason != last_reason_) log_.warn(reason + "; trying again");
     last_reason_ = reason;
     const double jitter = std::uniform_real_distribution<double>(0.5, 1.5)(jitter_);
     after(timer_, std::chrono::duration_cast<Clock::duration>(pause_ * jitter), [this] { dial(); });
@@ -325,7 +325,7 @@ class Member {
       finish(refused_for_good(why));
       return leave(why);
     }
-    if (!other.empty()) log_("the coordinator has a different build: " + other);
+    if (!other.empty()) log_.warn("the coordinator has a different build: " + other);
     stage_ = Stage::ready;
     heartbeat_ = milliseconds(std::clamp<std::uint32_t>(message.heartbeat_ms, 100, 600000));
     connection_->set_silence(heartbeat_ * kMaxSilentBeats);

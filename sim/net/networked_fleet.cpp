@@ -102,7 +102,7 @@ struct NetworkedFleet::Impl {
               io.run();
               more = false;
             } catch (const std::exception& error) {
-              log(std::string("network: ") + error.what());
+              log.warn(std::string("network: ") + error.what());
             }
           }
         }) {}
@@ -190,7 +190,7 @@ struct NetworkedFleet::Impl {
     if (!round || message.round != current || round->state[client] != Round::State::waiting) {
       // Updates of a stopped round are not reported as late.
       if (round || !is_stopped())
-        log(who + ": its update for round " + std::to_string(message.round) + " is late or a duplicate and was dropped");
+        log.warn(who + ": its update for round " + std::to_string(message.round) + " is late or a duplicate and was dropped");
       return acknowledge(client, message.round);
     }
     const std::string why = refusal(client, message);
@@ -217,7 +217,7 @@ struct NetworkedFleet::Impl {
     try {
       const std::string remark =
           round->updates->add({message.report, view(std::as_const(message.change)), message.code}, round->scale);
-      if (!remark.empty()) log("round " + std::to_string(message.round) + ", " + who + ": " + remark);
+      if (!remark.empty()) log.warn("round " + std::to_string(message.round) + ", " + who + ": " + remark);
     } catch (...) {
       return end_round(std::current_exception());
     }
@@ -416,8 +416,8 @@ struct NetworkedFleet::Impl {
       round->overdue = true;
       if (round->secured && secure->is_attempting()) return;
       if (enough()) return conclude();
-      log("round " + std::to_string(number) + " is past its deadline with answers from " + std::to_string(round->answered) +
-          " of " + counted(round->asked, "client") + "; it continues until " + std::to_string(fewest()) + " have answered");
+      log.warn("round " + std::to_string(number) + " is past its deadline with answers from " + std::to_string(round->answered) +
+               " of " + counted(round->asked, "client") + "; it continues until " + std::to_string(fewest()) + " have answered");
     });
   }
 
@@ -433,9 +433,9 @@ struct NetworkedFleet::Impl {
       progress -= round->reported[client];
     }
     if (!missing.empty() && !error)
-      log("round " + std::to_string(round->number) + " closed after " +
-          number_text(round->overdue ? round_rules.deadline : std::round(seconds_since(round->since))) + " s without " +
-          clients_text(missing));
+      log.warn("round " + std::to_string(round->number) + " closed after " +
+               number_text(round->overdue ? round_rules.deadline : std::round(seconds_since(round->since))) + " s without " +
+               clients_text(missing));
     std::promise<void> over = std::move(round->over);
     round.reset();
     if (error)

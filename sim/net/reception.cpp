@@ -58,7 +58,7 @@ Reception::Reception(asio::io_context& io, const FederationTerms& terms, const R
       Listener::Handlers{[this](ConnectionPtr connection) { accepted(std::move(connection)); },
                          [this](const std::string& address, const std::string& reason, std::uint64_t connections) {
                            refused_ += connections;
-                           log_("refused " + address + ": " + reason);
+                           log_.warn("refused " + address + ": " + reason);
                          }});
   beat();
 }
@@ -241,7 +241,7 @@ void Reception::hello(const PeerPtr& peer, const Hello& message) {
   peer->client = message.client;
   peer->stage = Peer::Stage::ready;
   peer->welcomed = Clock::now();
-  if (!other.empty()) log_(name(*peer) + ": different build: " + other);
+  if (!other.empty()) log_.warn(name(*peer) + ": different build: " + other);
   Welcome welcome = terms_.welcome;
   welcome.heartbeat_ms = static_cast<std::uint32_t>(rules_.heartbeat.count());
   if (terms_.tell_rows) terms_.tell_rows(message.client, welcome);
@@ -280,7 +280,7 @@ void Reception::ready(const PeerPtr& peer, const Ready& message) {
   status.certificate_expires = peer->connection->peer().expires;
   if (const std::string soon = expiry_warning("its certificate", peer->connection->peer().expires, std::time(nullptr));
       !soon.empty())
-    log_(name(*peer) + ": " + soon);
+    log_.warn(name(*peer) + ": " + soon);
   if (last_) return send_last_to(peer);
   log_(name(*peer) + " joined");
   events_.joined(peer->client, message);
@@ -309,7 +309,7 @@ void Reception::ended(const PeerPtr& peer, const std::string& reason) {
   past_sent_ += connection.bytes_sent();
   if (!reason.empty() && !closing_) {
     ++refused_;
-    log_(name(*peer) + ": " + reason);
+    log_.warn(name(*peer) + ": " + reason);
   }
   if (peer->stage != Peer::Stage::hello) {
     ClientStatus& status = status_[peer->client];

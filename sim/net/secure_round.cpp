@@ -69,8 +69,8 @@ std::vector<ClientId> SecureRound::take_part(const std::vector<ClientId>& cohort
   if (number != terms_.number) return all;
   for (ClientId client = 0; text >> client;) kept_.push_back(client);
   if (kept_.size() < cohort.size())
-    log_("round " + std::to_string(terms_.number) + " was unmasked before, without " +
-         counted(cohort.size() - kept_.size(), "client") + ": it is repeated with the same clients");
+    log_.warn("round " + std::to_string(terms_.number) + " was unmasked before, without " +
+              counted(cohort.size() - kept_.size(), "client") + ": it is repeated with the same clients");
   return kept_;
 }
 
@@ -86,7 +86,7 @@ void SecureRound::trained(ClientId client, ClientReport report, bool failed) {
   if (failed) {
     report.failure =
         "it sent no update: its training diverged, its own code failed, or it has a number beyond the range of secure-grid";
-    log_("round " + std::to_string(terms_.number) + ", client " + std::to_string(client) + ": " + report.failure);
+    log_.warn("round " + std::to_string(terms_.number) + ", client " + std::to_string(client) + ": " + report.failure);
   }
   trained_[client] = std::move(report);
 }

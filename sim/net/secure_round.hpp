@@ -96,7 +96,7 @@ class SecureRound {
   void failed(const std::string& why);
   void finish();
   void keep_survivors(const std::vector<ClientId>& clients);
-  void say(const std::string& what) const { log_("round " + std::to_string(terms_.number) + ": " + what); }
+  void say(const std::string& what) const { log_.warn("round " + std::to_string(terms_.number) + ": " + what); }
 
   Terms terms_;
   SecureSum& sum_;

@@ -52,7 +52,7 @@ Transport transport_of(const JoinOptions& options) {
     const std::string name = client_name(options.client);
     if (const std::string soon = expiry_warning("the certificate of " + name, expires_of(options), std::time(nullptr));
         !soon.empty())
-      options.log(soon);
+      options.log.warn(soon);
     return Transport::tls(Transport::Side::client, files, name);
   }
   if (!is_loopback(options.connect))
@@ -194,7 +194,7 @@ class Participant {
     try {
       return answer_to(asked);
     } catch (const secagg::UnusableKeys& error) {
-      options_.log(std::string(error.what()) + "; this client takes no part in this attempt");
+      options_.log.warn(std::string(error.what()) + "; this client takes no part in this attempt");
       masking_.reset();
       return {};
     }
@@ -289,7 +289,7 @@ class Participant {
           if (answer.failure.empty())
             after = setup.configuration.client_state == ClientStateRule::keep ? answer.state : std::string();
           else
-            options_.log("round " + std::to_string(task.round) + " is answered without an update: " + answer.failure);
+            options_.log.warn("round " + std::to_string(task.round) + " is answered without an update: " + answer.failure);
           examples += answer.examples;
           send_answer(setup.training, task, rows, std::move(answer), send);
         });
@@ -320,7 +320,7 @@ class Participant {
     message.report = own.reports().front();
     message.diverged = !message.report.failure.empty();
     if (message.diverged)
-      options_.log("round " + std::to_string(train.round) + " is answered without an update: " + remark);
+      options_.log.warn("round " + std::to_string(train.round) + " is answered without an update: " + remark);
     else
       input_ = Input{train, own.secured()->ring()};
   }
@@ -341,8 +341,8 @@ class Participant {
       case 2: {
         const secagg::Masked masked = self.mask(secagg::decode<secagg::Delivery>(asked.message), input_->ring);
         for (const ClientId other : self.unopened())
-          options_.log("round " + std::to_string(asked.round) + ": the shares of client " + std::to_string(other) +
-                       " do not open, so this client holds none of them");
+          options_.log.warn("round " + std::to_string(asked.round) + ": the shares of client " + std::to_string(other) +
+                            " do not open, so this client holds none of them");
         return {encode(MaskedMessage{asked.round, asked.attempt, secagg::encoded(masked)}), FrameKind::masked};
       }
       case 3:

@@ -164,7 +164,7 @@ class Watcher {
     warned_ = std::chrono::steady_clock::now();
     if (const std::string soon = expiry_warning("the coordinator's certificate", calls_.expires(), std::time(nullptr));
         !soon.empty())
-      options_.log(soon);
+      options_.log.warn(soon);
   }
 
   const ServeOptions& options_;
@@ -392,7 +392,7 @@ class Coordination {
       try {
         read();
       } catch (const std::exception& error) {
-        options_.log(std::string(error.what()) + "; what was read before stays in force");
+        options_.log.warn(std::string(error.what()) + "; what was read before stays in force");
       }
     };
     attempt(options_.certificates, [&] {
