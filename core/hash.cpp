@@ -14,7 +14,8 @@ namespace fedstride {
 void Hash::Free::operator()(evp_md_ctx_st* context) const { EVP_MD_CTX_free(context); }
 
 Hash::Hash() : context_(EVP_MD_CTX_new()) {
-  if (!context_ || EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) != 1)
+  static const EVP_MD* const kSha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);  // EVP_sha256() is looked up at each use
+  if (!context_ || EVP_DigestInit_ex(context_.get(), kSha256, nullptr) != 1)
     throw failure("SHA-256 is not available in this OpenSSL");
 }
 

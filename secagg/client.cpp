@@ -26,7 +26,7 @@ bool is_ascending(const auto& list, auto client) {
 Client::Client(const Session& session, ClientId self, const Secret& signing_key, const Secret& randomness)
     : session_(session), self_(self), signing_key_(signing_key) {
   const Member* member = session.find(self);
-  require(member != nullptr && member->key == verifying_key(signing_key), "the cohort does not list it with its key");
+  require(member != nullptr && member->key == signing_key_.verifying_key(), "the cohort does not list it with its key");
   require(session.cohort.size() <= session.plan.clients,
           "the cohort lists " + counted(session.cohort.size(), "client") + "; it must list at most the " +
               std::to_string(session.plan.clients) + " that the coordinator says were drawn");
@@ -44,7 +44,7 @@ void Client::require(bool good, const std::string& what) const {
 
 Secret Client::exchanged(const ExchangeKey& own, ClientId other, const Bytes32& key) const {
   try {
-    return own.shared_with(key);
+    return session_.pairs ? session_.pairs->shared(own, key) : own.shared_with(key);
   } catch (const Error&) {
     throw UnusableKeys(Error::Kind::refused,
                        "round " + std::to_string(session_.round) + ": " + name_of(other) + " sent " + kSmallOrder);
@@ -55,10 +55,6 @@ void Client::begin(Stage stage) {
   const bool is_next = stage == stage_;
   stage_ = Stage::over;  // until this step is done
   require(is_next, "a step of this attempt was requested twice or out of order");
-}
-
-const Advert& Client::advert_of(ClientId client) const {
-  return *std::ranges::lower_bound(roster_.adverts, client, {}, &Advert::client);
 }
 
 bool Client::is_sharer(ClientId client) const { return std::ranges::binary_search(sharers_, client); }
@@ -73,15 +69,14 @@ Advert Client::advertise() {
                 .share_key = share_key_->public_half(),
                 .mask_key = mask_key_->public_half()};
   advert.commitment = commitment_to(seed_, advert.mask_key);
-  advert.signature = sign(signing_key_, advert_text(advert));
-  roster_.adverts = {advert};
+  advert.signature = signing_key_.sign(advert_text(advert));
+  own_ = advert;
   stage_ = Stage::share;
   return advert;
 }
 
 Shares Client::share(const Roster& roster) {
   begin(Stage::share);
-  const Advert own = roster_.adverts[0];
   require(is_ascending(roster.adverts, &Advert::client), "the list of keys names a client twice, or is not in order");
   require(roster.adverts.size() >= session_.plan.minimum, "only " + counted(roster.adverts.size(), "client") + " sent keys; " +
                                                               std::to_string(session_.plan.minimum) + " are needed");
@@ -89,19 +84,20 @@ Shares Client::share(const Roster& roster) {
   for (const Advert& other : roster.adverts) {
     const std::string name = name_of(other.client);
     require(session_.find(other.client) != nullptr, name + " sent keys, but is not in the cohort");
-    require(other.round == own.round, "the keys of " + name + " are for round " + std::to_string(other.round));
-    require(other.cohort == own.cohort, name + " received another cohort");
-    require(other.model == own.model, name + " received another model, " + short_hash(other.model) + " instead of " +
-                                          short_hash(own.model) + ": a sum could single out a client");
-    require(other.settings == own.settings, name + " received other settings");
-    if (other.client == self_) has_own = encoded(other) == encoded(own);
+    require(other.round == own_.round, "the keys of " + name + " are for round " + std::to_string(other.round));
+    require(other.cohort == own_.cohort, name + " received another cohort");
+    require(other.model == own_.model, name + " received another model, " + short_hash(other.model) + " instead of " +
+                                           short_hash(own_.model) + ": a sum could single out a client");
+    require(other.settings == own_.settings, name + " received other settings");
+    if (other.client == self_) has_own = encoded(other) == encoded(own_);
+    senders_.push_back(other.client);
   }
   require(has_own, "the list of keys does not contain its own keys");
-  roster_ = roster;
   roster_hash_ = hash_of(roster);
-  std::vector<ClientId> clients;
-  for (const Advert& one : roster_.adverts) clients.push_back(one.client);
-  holders_ = Graph(std::move(clients), roster_hash_, session_.plan.degree).holders(self_);
+  holders_ = Graph(senders_, roster_hash_, session_.plan.degree).holders(self_);
+  const auto advert_of = [&](ClientId client) -> const Advert& {
+    return *std::ranges::lower_bound(roster.adverts, client, {}, &Advert::client);
+  };
 
   // Only neighbors' signatures are checked here; the others confirm their keys by signing this roster, or no share is revealed.
   for (const ClientId holder : holders_)
@@ -119,6 +115,7 @@ Shares Client::share(const Roster& roster) {
       held_[self_] = {of_seed[i].value, of_mask[i].value};
       continue;
     }
+    mask_keys_[holder] = advert_of(holder).mask_key;
     const Secret& shared = shared_[holder] = exchanged(*share_key_, holder, advert_of(holder).share_key);
     std::string plain = std::string(text_of(of_seed[i].value.bytes)) + std::string(text_of(of_mask[i].value.bytes));
     message.boxes.push_back({holder, encrypted(box_key(shared, roster_hash_, self_, holder), "", plain)});
@@ -137,8 +134,8 @@ Masked Client::mask(const Delivery& delivery, Ring input) {
   sharers_ = delivery.sharers;
   require(is_sharer(self_), "the list of sharers leaves it out, although it sent its shares");
   for (const ClientId client : sharers_)
-    require(std::ranges::binary_search(roster_.adverts, client, {}, &Advert::client),
-            name_of(client) + " sent shares without keys");
+    require(std::ranges::binary_search(senders_, client), name_of(client) + " sent shares without keys");
+  senders_ = {};
   sharers_hash_ = hash_of(sharers_);
 
   for (const Shares::Sealed& box : delivery.boxes) {
@@ -172,7 +169,7 @@ Masked Client::mask(const Delivery& delivery, Ring input) {
 
   for (const ClientId other : holders_) {
     if (other == self_ || !is_sharer(other)) continue;
-    const Secret key = pair_mask_key(exchanged(*mask_key_, other, advert_of(other).mask_key), roster_hash_, self_, other);
+    const Secret key = pair_mask_key(exchanged(*mask_key_, other, mask_keys_.at(other)), roster_hash_, self_, other);
     if (self_ < other)
       input.add_mask(key);
     else
@@ -180,7 +177,7 @@ Masked Client::mask(const Delivery& delivery, Ring input) {
   }
   input.add_mask(own_mask_key(seed_, roster_hash_));
   stage_ = Stage::agree;
-  return {.client = self_, .input = std::move(input), .signature = sign(signing_key_, masked_text(roster_hash_, sharers_hash_))};
+  return {.client = self_, .input = std::move(input), .signature = signing_key_.sign(masked_text(roster_hash_, sharers_hash_))};
 }
 
 Agreement Client::agree(const Survivors& survivors) {
@@ -197,8 +194,9 @@ Agreement Client::agree(const Survivors& survivors) {
     survivors_.push_back(one.client);
   }
   require(std::ranges::binary_search(survivors_, self_), "the list of survivors leaves it out, although it sent its input");
+  sharers_ = {};
   stage_ = Stage::open;
-  return {self_, sign(signing_key_, agreement_text(roster_hash_, sharers_hash_, hash_of(survivors_)))};
+  return {self_, signing_key_.sign(agreement_text(roster_hash_, sharers_hash_, hash_of(survivors_)))};
 }
 
 Client::Opening Client::open(const Agreements& agreements, const std::optional<KeptList>& earlier) {
@@ -222,7 +220,6 @@ Client::Opening Client::open(const Agreements& agreements, const std::optional<K
   }
   Opening opening{{session_.round, list}, {.client = self_}};
   for (const auto& [owner, held] : held_) {
-    if (!is_sharer(owner)) continue;
     const bool survives = std::ranges::binary_search(survivors_, owner);
     opening.shares.shares.push_back({owner, survives, survives ? held.seed : held.mask});
   }

@@ -58,20 +58,21 @@ class Client {
   void begin(Stage stage);
   void require(bool good, const std::string& what) const;
   Secret exchanged(const ExchangeKey& own, ClientId other, const Bytes32& key) const;
-  const Advert& advert_of(ClientId client) const;
   bool is_sharer(ClientId client) const;
 
   const Session& session_;
   ClientId self_;
-  Secret signing_key_;
+  SigningKey signing_key_;
   std::optional<ExchangeKey> share_key_, mask_key_;
   Secret mask_secret_;
   Secret seed_;
   Secret coefficients_[2];
   Stage stage_ = Stage::advertise;
-  Roster roster_;
+  Advert own_;
+  std::vector<ClientId> senders_;  ///< of keys; like the other lists of clients, kept only while a later step needs it
   Bytes32 roster_hash_ = {};
-  std::vector<ClientId> holders_;  ///< of this client's shares; this client holds theirs
+  std::vector<ClientId> holders_;          ///< of this client's shares; this client holds theirs
+  std::map<ClientId, Bytes32> mask_keys_;  ///< the neighbors' public keys
   std::map<ClientId, Secret> shared_;
   struct Held {
     Secret seed;

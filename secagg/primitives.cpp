@@ -87,14 +87,27 @@ bool is_usable(const Bytes32& other_public) {
   return any.exchange(other_public, shared);
 }
 
-Bytes32 verifying_key(const Secret& signing_key) { return public_of(private_half(EVP_PKEY_ED25519, signing_key).get()); }
+Secret PairSecrets::shared(const ExchangeKey& own, const Bytes32& other_public) {
+  const std::pair<Bytes32, Bytes32> pair = std::minmax(own.public_half(), other_public);
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = asked_once_.extract(pair)) return found.mapped();
+  }
+  Secret secret = own.shared_with(other_public);
+  const std::lock_guard lock(mutex_);
+  if (!asked_once_.emplace(pair, secret).second) asked_once_.erase(pair);  // both sides have computed it at the same time
+  return secret;
+}
 
-Signature sign(const Secret& signing_key, std::string_view message) {
-  const auto key = private_half(EVP_PKEY_ED25519, signing_key);
+SigningKey::SigningKey(const Secret& private_key) : key_(private_half(EVP_PKEY_ED25519, private_key)) {}
+
+Bytes32 SigningKey::verifying_key() const { return public_of(key_.get()); }
+
+Signature SigningKey::sign(std::string_view message) const {
   const Owned<EVP_MD_CTX> context(EVP_MD_CTX_new());
   Signature signature{};
   std::size_t size = signature.size();
-  require(context && EVP_DigestSignInit(context.get(), nullptr, nullptr, nullptr, key.get()) == 1 &&
+  require(context && EVP_DigestSignInit(context.get(), nullptr, nullptr, nullptr, key_.get()) == 1 &&
               EVP_DigestSign(context.get(), signature.data(), &size, bytes_of_text(message), message.size()) == 1,
           "Ed25519");
   return signature;

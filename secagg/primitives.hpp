@@ -2,12 +2,14 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 struct evp_cipher_ctx_st;  // OpenSSL's EVP_CIPHER_CTX
 struct evp_pkey_st;        // OpenSSL's EVP_PKEY
@@ -58,9 +60,30 @@ inline Secret shared_secret(const Secret& private_key, const Bytes32& other_publ
 /// False for a public key of small order.
 bool is_usable(const Bytes32& other_public);
 
-/// Ed25519 (RFC 8032).
-Bytes32 verifying_key(const Secret& signing_key);
-Signature sign(const Secret& signing_key, std::string_view message);
+/// Computes each pair's shared secret once in a process that has both of its roles: the side that asks second takes what the
+/// first computed, found by the two public keys. A pair that asks again has its secret computed again. Thread-safe.
+class PairSecrets {
+ public:
+  /// Like own.shared_with(other_public).
+  Secret shared(const ExchangeKey& own, const Bytes32& other_public);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<Bytes32, Bytes32>, Secret> asked_once_;  ///< by the pair's public keys, the smaller one first
+};
+
+/// A private key of Ed25519 (RFC 8032). Making one costs about as much as signing: make it once for many signatures.
+class SigningKey {
+ public:
+  explicit SigningKey(const Secret& private_key);
+  Bytes32 verifying_key() const;
+  Signature sign(std::string_view message) const;
+
+ private:
+  std::shared_ptr<evp_pkey_st> key_;
+};
+inline Bytes32 verifying_key(const Secret& signing_key) { return SigningKey(signing_key).verifying_key(); }
+inline Signature sign(const Secret& signing_key, std::string_view message) { return SigningKey(signing_key).sign(message); }
 bool verifies(const Bytes32& verifying_key, std::string_view message, const Signature& signature);
 
 /// Remembers the signatures that a process with several roles has verified, so each is verified only once. Thread-safe.

@@ -1,65 +1,73 @@
 #include "secagg/rehearsal.hpp"
 
+#include <type_traits>
 #include <utility>
 
 namespace fedstride::secagg {
 
 namespace {
 
-// The roles of one process need not each verify the same signature.
 Session shared(Session session) {
   session.verified = std::make_shared<VerifiedSignatures>();
+  session.pairs = std::make_shared<PairSecrets>();
   return session;
 }
 
 }  // namespace
 
-template <class Message>
-Message Rehearsal::to_coordinator(Role& role, const Message& message) {
-  const std::string bytes = encoded(message);
-  role.sent += bytes.size();
-  return decode<Message>(bytes);
+void Rehearsal::collect(const std::vector<ClientId>& clients, Leaves stage, ForEachPiece for_each_piece, const auto& answer) {
+  for_each_piece(static_cast<int>(clients.size()), [&](int i) {
+    Role& role = roles_.at(clients[static_cast<std::size_t>(i)]);
+    if (!role.stays(stage)) return;
+    const auto message = answer(role);
+    const std::string bytes = encoded(message);
+    role.sent += bytes.size();
+    const auto arrived = decode<std::remove_const_t<decltype(message)>>(bytes);
+    const std::lock_guard lock(mutex_);
+    coordinator_.take(arrived);
+  });
 }
 
 template <class Message>
-Message Rehearsal::to_client(Role& role, const Message& message) {
-  const std::string bytes = encoded(message);
-  role.received += bytes.size();
-  return decode<Message>(bytes);
+Message Rehearsal::to_client(Role& role, const std::string& encoded) {
+  role.received += encoded.size();
+  return decode<Message>(encoded);
 }
 
 Rehearsal::Rehearsal(Session session, std::vector<Secret> signing_keys, const std::vector<Leaves>& leaves,
-                     const Secret& randomness)
+                     const Secret& randomness, ForEachPiece for_each_piece)
     : session_(shared(std::move(session))), coordinator_(session_) {
+  std::vector<ClientId> clients;
   for (std::size_t i = 0; i < session_.cohort.size(); ++i) {
-    const ClientId client = session_.cohort[i].client;
-    const Secret own = derived(randomness, "", "client " + std::to_string(client));
-    roles_[client] = {.client = std::make_unique<Client>(session_, client, signing_keys[i], own), .leaves = leaves[i]};
+    clients.push_back(session_.cohort[i].client);
+    roles_[clients.back()] = {.client = nullptr, .leaves = leaves[i]};
   }
-  for (auto& [client, role] : roles_)
-    if (role.stays(Leaves::before_keys)) coordinator_.take(to_coordinator(role, role.client->advertise()));
-  const Roster roster = coordinator_.roster();
-  for (auto& [client, role] : roles_)
-    if (role.stays(Leaves::before_shares)) coordinator_.take(to_coordinator(role, role.client->share(to_client(role, roster))));
+  for_each_piece(static_cast<int>(clients.size()), [&](int piece) {
+    const auto i = static_cast<std::size_t>(piece);
+    const Secret own = derived(randomness, "", "client " + std::to_string(clients[i]));
+    roles_.at(clients[i]).client = std::make_unique<Client>(session_, clients[i], signing_keys[i], own);
+  });
+  collect(clients, Leaves::before_keys, for_each_piece, [](Role& role) { return role.client->advertise(); });
+  const std::string roster = encoded(coordinator_.roster());
+  collect(clients, Leaves::before_shares, for_each_piece,
+          [&](Role& role) { return role.client->share(to_client<Roster>(role, roster)); });
   coordinator_.end_sharing();
 }
 
 void Rehearsal::add(ClientId client, Ring input) {
   Role& role = roles_.at(client);
-  const Masked masked = role.client->mask(to_client(role, coordinator_.delivery(client)), std::move(input));
+  const Masked masked = role.client->mask(to_client<Delivery>(role, encoded(coordinator_.delivery(client))), std::move(input));
   const std::lock_guard lock(mutex_);
   coordinator_.take(masked);
 }
 
-Ring Rehearsal::sum() {
-  const Survivors survivors = coordinator_.survivors();
-  for (const ClientId client : coordinator_.included())
-    if (Role& role = roles_.at(client); role.stays(Leaves::before_signature))
-      coordinator_.take(to_coordinator(role, role.client->agree(to_client(role, survivors))));
-  const Agreements agreements = coordinator_.agreements();
-  for (const ClientId client : coordinator_.included())
-    if (Role& role = roles_.at(client); role.stays(Leaves::before_unmasking))
-      coordinator_.take(to_coordinator(role, role.client->open(to_client(role, agreements), std::nullopt).shares));
+Ring Rehearsal::sum(ForEachPiece for_each_piece) {
+  const std::string survivors = encoded(coordinator_.survivors());
+  collect(included(), Leaves::before_signature, for_each_piece,
+          [&](Role& role) { return role.client->agree(to_client<Survivors>(role, survivors)); });
+  const std::string agreements = encoded(coordinator_.agreements());
+  collect(included(), Leaves::before_unmasking, for_each_piece,
+          [&](Role& role) { return role.client->open(to_client<Agreements>(role, agreements), std::nullopt).shares; });
   std::vector<std::string> remarks;
   return coordinator_.sum(remarks);
 }

@@ -31,10 +31,35 @@ void subtract_words(std::uint8_t* to, const std::uint8_t* from, std::size_t byte
   }
 }
 
+// Four integers of 128 bits, each with its low word first.
+using FourWide = std::uint64_t __attribute__((vector_size(64)));
+constexpr FourWide kHighWords = {0, ~0ULL, 0, ~0ULL, 0, ~0ULL, 0, ~0ULL};
+
+// A carry (or borrow) out of a low word is -1 where that word wrapped, moved to the word above it.
+FourWide above(FourWide wrapped) {
+  constexpr FourWide kBelow = {0, 0, 2, 2, 4, 4, 6, 6};
+  return __builtin_shuffle(wrapped, kBelow) & kHighWords;
+}
+
+void combine_wide(bool subtracts, std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) {
+  std::size_t i = 0;
+  for (; i + sizeof(FourWide) <= bytes; i += sizeof(FourWide)) {
+    FourWide a;
+    FourWide b;
+    std::memcpy(&a, to + i, sizeof a);
+    std::memcpy(&b, from + i, sizeof b);
+    const FourWide result =
+        subtracts ? (a - b) + above(reinterpret_cast<FourWide>(a < b)) : (a + b) - above(reinterpret_cast<FourWide>(a + b < b));
+    std::memcpy(to + i, &result, sizeof result);
+  }
+  subtracts ? subtract_words<unsigned __int128>(to + i, from + i, bytes - i)
+            : add_words<unsigned __int128>(to + i, from + i, bytes - i);
+}
+
 void combine(unsigned bits, bool subtracts, std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) {
   if (bits == 32) return subtracts ? subtract_words<std::uint32_t>(to, from, bytes) : add_words<std::uint32_t>(to, from, bytes);
   if (bits == 64) return subtracts ? subtract_words<std::uint64_t>(to, from, bytes) : add_words<std::uint64_t>(to, from, bytes);
-  subtracts ? subtract_words<unsigned __int128>(to, from, bytes) : add_words<unsigned __int128>(to, from, bytes);
+  combine_wide(subtracts, to, from, bytes);
 }
 
 }  // namespace
@@ -64,8 +89,7 @@ void Ring::get(std::size_t first, std::span<__int128> values) const {
 
 void Ring::add(std::size_t first, std::span<const __int128> values) {
   std::uint8_t* to = bytes_.data() + first * (bits_ / 8);
-  if (bits_ == 128)
-    return add_words<unsigned __int128>(to, reinterpret_cast<const std::uint8_t*>(values.data()), values.size_bytes());
+  if (bits_ == 128) return combine_wide(false, to, reinterpret_cast<const std::uint8_t*>(values.data()), values.size_bytes());
   for (std::size_t i = 0; i < values.size(); ++i, to += bits_ / 8)
     combine(bits_, false, to, reinterpret_cast<const std::uint8_t*>(&values[i]), bits_ / 8);
 }

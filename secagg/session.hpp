@@ -31,6 +31,7 @@ struct Session {
   unsigned bits = 128;                                     ///< of the ring
   std::string settings = {};                               ///< anything else that must match, such as the grid
   std::shared_ptr<VerifiedSignatures> verified = nullptr;  ///< null: each role verifies for itself
+  std::shared_ptr<PairSecrets> pairs = nullptr;            ///< null: each role computes its shared secrets itself
 
   Bytes32 cohort_hash() const;
   Bytes32 settings_hash() const;

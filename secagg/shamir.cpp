@@ -14,6 +14,22 @@ std::uint8_t inverse(std::uint8_t a) {
   return result;
 }
 
+// Multiplies each byte by the same public number, all bytes at once; the time depends on the number, not on the bytes.
+void multiply(Bytes32& bytes, std::uint8_t by) {
+  Bytes32 power = bytes;  // bytes times x^bit
+  bytes = {};
+  for (unsigned rest = by; rest != 0; rest >>= 1) {
+    const auto has = static_cast<std::uint8_t>(0U - (rest & 1U));
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] ^= static_cast<std::uint8_t>(power[i] & has);
+    for (std::uint8_t& byte : power)
+      byte = static_cast<std::uint8_t>(static_cast<std::uint8_t>(byte << 1) ^ (static_cast<std::int8_t>(byte) < 0 ? 0x1B : 0));
+  }
+}
+
+void add(Bytes32& to, const Bytes32& from) {
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] ^= from[i];
+}
+
 }  // namespace
 
 std::uint8_t field_product(std::uint8_t a, std::uint8_t b) {
@@ -35,10 +51,11 @@ std::vector<Share> split_secret(const Secret& secret, unsigned threshold, unsign
     Share& share = shares[point - 1];
     share.point = static_cast<std::uint8_t>(point);
     // Horner's scheme, from the highest power.
-    for (std::size_t power = threshold - 1; power-- > 0;)
-      for (std::size_t i = 0; i < 32; ++i)
-        share.value.bytes[i] = field_product(share.value.bytes[i] ^ coefficients[power].bytes[i], share.point);
-    for (std::size_t i = 0; i < 32; ++i) share.value.bytes[i] ^= secret.bytes[i];
+    for (std::size_t power = threshold - 1; power-- > 0;) {
+      add(share.value.bytes, coefficients[power].bytes);
+      multiply(share.value.bytes, share.point);
+    }
+    add(share.value.bytes, secret.bytes);
   }
   return shares;
 }
@@ -53,8 +70,9 @@ Secret recovered(std::span<const Share> shares) {
       above = field_product(above, other.point);
       below = field_product(below, other.point ^ share.point);
     }
-    const std::uint8_t weight = field_product(above, inverse(below));
-    for (std::size_t i = 0; i < 32; ++i) secret.bytes[i] ^= field_product(share.value.bytes[i], weight);
+    Secret part = share.value;
+    multiply(part.bytes, field_product(above, inverse(below)));
+    add(secret.bytes, part.bytes);
   }
   return secret;
 }

@@ -178,7 +178,7 @@ std::string Accumulator::take(Arrival arrival) {
   return std::move(arrival.remark);
 }
 
-void Accumulator::secure(const Vector& model, bool elsewhere) {
+void Accumulator::secure(const Vector& model, bool elsewhere, ForEachPiece for_each_piece) {
   if (!rules_.secure) return;
   require(stage_ == Stage::whole && keeps_ == Keeps::sum, "only a whole sum can be secured");
   if (elsewhere) {
@@ -188,7 +188,7 @@ void Accumulator::secure(const Vector& model, bool elsewhere) {
   std::vector<ClientId> cohort;
   for (ClientId client = 0; client < cohort_.size(); ++client)
     if (cohort_[client]) cohort.push_back(client);
-  secure_ = std::make_shared<SecureSum>(*rules_.secure, round_, cohort, sum_.size(), model);
+  secure_ = std::make_shared<SecureSum>(*rules_.secure, round_, cohort, sum_.size(), model, for_each_piece);
 }
 
 void Accumulator::add_report(const ClientReport& report) {
@@ -199,10 +199,10 @@ void Accumulator::add_report(const ClientReport& report) {
   reports_.push_back(stripped(report));
 }
 
-std::optional<RoundTotals> Accumulator::unmask() {
+std::optional<RoundTotals> Accumulator::unmask(ForEachPiece for_each_piece) {
   if (!secure_) return std::nullopt;
   const std::lock_guard lock(mutex_);
-  RoundTotals totals = secure_->finish(sum_);
+  RoundTotals totals = secure_->finish(sum_, for_each_piece);
   totals.is_secured = true;
   if (!secure_->ended().empty())
     for (ClientReport& report : reports_) report.failure = secure_->ended();

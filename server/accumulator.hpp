@@ -11,6 +11,7 @@
 
 #include "client/attacks/attack_plan.hpp"
 #include "core/exact_sum.hpp"
+#include "core/gradient.hpp"
 #include "core/task.hpp"
 #include "dp/noise/client_release.hpp"
 #include "dp/noise/correlated_noise.hpp"
@@ -117,8 +118,8 @@ class Accumulator {
               Keeps keeps = Keeps::sum, double expected = 0, double bound = 0);
 
   /// Under SumRules::secure, agrees on keys with the cohort, which trains this model, unless the roles run `elsewhere`
-  /// (Fleet::secures). Call before the first add().
-  void secure(const Vector& model, bool elsewhere = false);
+  /// (Fleet::secures). Call before the first add(). Pieces are clients.
+  void secure(const Vector& model, bool elsewhere = false, ForEachPiece for_each_piece = serially);
   /// Under CentralRelease::correlation, sets the noise of all rounds, which release() advances by one step; null: the noise of
   /// rounds is independent. The noise must outlive the accumulator.
   void correlate(CorrelatedNoise* noise) { noise_ = noise; }
@@ -149,7 +150,7 @@ class Accumulator {
 
   /// Under SumRules::secure, after the last add(): removes the masks from the sum. If too few clients are left, nothing is
   /// revealed, the sum has no updates, and all reports say so. Returns nothing if updates are not secured.
-  std::optional<RoundTotals> unmask();
+  std::optional<RoundTotals> unmask(ForEachPiece for_each_piece = serially);
 
   Keeps keeps() const { return keeps_; }
   /// The bound given for this round; 0 if the rules' bound applies.

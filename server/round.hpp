@@ -50,7 +50,7 @@ inline std::vector<ClientReport> end_round(
     std::uint32_t round, const RoundRules& rules, Accumulator&& updates, Server& server, Vector& model,
     ForEachPiece for_each_piece,
     function_ref<Vector(Vector, std::span<const ClientReport>)> change = [](Vector mean, auto) { return mean; }) {
-  const std::optional<RoundTotals> totals = updates.unmask();
+  const std::optional<RoundTotals> totals = updates.unmask(for_each_piece);
   if (const std::string why = failure_text(rules.accepted, round, updates.reports()); !why.empty()) throw FailedRound(why);
   if (rules.attack.attack->conspires()) updates.conspire(rules.attack);
   std::vector<ClientReport> reports = updates.reports();
@@ -77,7 +77,7 @@ inline std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules
 
   const std::vector<double> told = server.tell(round);
   Accumulator updates(rules.sum, round, cohort, server.update_size(), rules.keeps(), pooled_reference(told), server.clip());
-  updates.secure(model, fleet.secures());
+  updates.secure(model, fleet.secures(), for_each_piece);
   updates.correlate(server.noise());
   fleet.collect(Task{round, model, releases, told, server.beside(), rules.evaluated.has(round)}, cohort, updates);
   return end_round(round, rules, std::move(updates), server, model, for_each_piece);

@@ -149,7 +149,7 @@ void SecureSum::enough(const std::vector<Leaves>& clients, Leaves stage, const c
 }
 
 SecureSum::SecureSum(const SecureRules& rules, std::uint32_t round, std::span<const ClientId> cohort, std::size_t size,
-                     const Vector& model)
+                     const Vector& model, ForEachPiece for_each_piece)
     : rules_(rules), round_(round), size_(size), ring_(0, rules.grid.bits) {
   try {
     plan_ = rules.plan(cohort.size());
@@ -173,8 +173,8 @@ SecureSum::SecureSum(const SecureRules& rules, std::uint32_t round, std::span<co
       keys.push_back(derived(rules.signing_keys, "", "client " + std::to_string(client)));
       session.cohort.push_back({client, secagg::verifying_key(keys.back())});
     }
-    rehearsal_ =
-        std::make_unique<secagg::Rehearsal>(std::move(session), std::move(keys), when_, secagg::Secret(new_secret_key()));
+    rehearsal_ = std::make_unique<secagg::Rehearsal>(std::move(session), std::move(keys), when_, secagg::Secret(new_secret_key()),
+                                                     for_each_piece);
   } catch (const Error& error) {
     end(error.what());
   }
@@ -233,10 +233,10 @@ void SecureSum::add(std::span<const float> change, std::uint64_t weight, const C
   added_.push_back(leaves(report.client));
 }
 
-RoundTotals SecureSum::finish(ExactSum& sum) {
+RoundTotals SecureSum::finish(ExactSum& sum, ForEachPiece for_each_piece) {
   if (ended_.empty()) try {
       if (rehearsal_) {
-        ring_ = rehearsal_->sum();
+        ring_ = rehearsal_->sum(for_each_piece);
       } else {
         enough(added_, Leaves::before_input, "sent a masked input");
         enough(added_, Leaves::before_signature, "signed the list of survivors");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/exact_sum.hpp"
+#include "core/gradient.hpp"
 #include "core/task.hpp"
 #include "secagg/rehearsal.hpp"
 #include "server/secure_rules.hpp"
@@ -21,9 +22,9 @@ std::string without_round(std::string why, std::uint32_t round);
 /// numbers of RoundTotals are additional components of the vector.
 class SecureSum {
  public:
-  /// For vectors of `size` numbers from this cohort, which trains the model.
+  /// For vectors of `size` numbers from this cohort, which trains the model. Pieces are clients.
   SecureSum(const SecureRules& rules, std::uint32_t round, std::span<const ClientId> cohort, std::size_t size,
-            const Vector& model);
+            const Vector& model, ForEachPiece for_each_piece);
 
   /// Without roles: for one client's own part, or for a sum masked by clients in other processes, which put() sets.
   SecureSum(const SecureRules& rules, std::uint32_t round, std::size_t size);
@@ -46,7 +47,7 @@ class SecureSum {
   /// Adds a client's part; `square` is its weighted_square. Callable from any thread.
   void add(std::span<const float> change, std::uint64_t weight, const ClientReport& report, double square = 0);
   /// Adds the sum and its weight to `sum` and returns the totals; if the round has ended without a sum, adds and reveals nothing.
-  RoundTotals finish(ExactSum& sum);
+  RoundTotals finish(ExactSum& sum, ForEachPiece for_each_piece);
 
  private:
   void add_share(std::span<const float> change, ClientId client);

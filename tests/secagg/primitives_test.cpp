@@ -3,9 +3,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "core/hash.hpp"
+#include "core/random.hpp"
 #include "secagg/ring.hpp"
 #include "tests/secagg/federation.hpp"
 #include "tests/support/refusal.hpp"
@@ -34,6 +37,19 @@ TEST_CASE("X25519 as in RFC 7748, section 6.1, and a key of small order is refus
   CHECK(hex_of(public_key(bob)) == "de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f");
   CHECK(hex_of(shared_secret(bob, alices).bytes) == "4a5d9d5ba4ce2de1728e3bf480350f25e07e21c947d19e3376f09b3c1e161742");
   CHECK_FAILURE(shared_secret(bob, Bytes32{}), "public");
+}
+
+TEST_CASE("a pair's secret is computed once for both sides, and equals what each side computes itself") {
+  const ExchangeKey alice(secret_of("alice")), bob(secret_of("bob")), eve(secret_of("eve"));
+  PairSecrets pairs;
+  for (int turn = 0; turn < 2; ++turn) {
+    const Bytes32 pair = alice.shared_with(bob.public_half()).bytes;
+    CHECK(pairs.shared(alice, bob.public_half()).bytes == pair);
+    CHECK(pairs.shared(eve, bob.public_half()).bytes == eve.shared_with(bob.public_half()).bytes);
+    CHECK(pairs.shared(bob, alice.public_half()).bytes == pair);
+    CHECK(pairs.shared(bob, bob.public_half()).bytes == bob.shared_with(bob.public_half()).bytes);
+  }
+  CHECK_FAILURE(pairs.shared(alice, Bytes32{}), "public");
 }
 
 TEST_CASE("Ed25519 as in RFC 8032, section 7.1, test 2") {
@@ -96,6 +112,28 @@ TEST_CASE("masks are the ChaCha20 stream (RFC 8439, A.1), in any pieces, and com
     Ring sum = ring;
     sum.add(ring);
     CHECK(sum.at(0) == -2);
+  }
+}
+
+TEST_CASE("components of 128 bits are added with their carries, and masks taken off with their borrows") {
+  RandomStream random(5, {Purpose::test});
+  const auto word = [&] { return random.below(3) == 0 ? ~0ULL : random.below(~0ULL); };
+  const auto component = [&] { return static_cast<__int128>(static_cast<unsigned __int128>(word()) << 64 | word()); };
+  for (std::size_t size = 1; size < 20; ++size) {
+    std::vector<__int128> a(size), b(size);
+    std::ranges::generate(a, component);
+    std::ranges::generate(b, component);
+    Ring ring(size, 128), mask(size, 128);
+    ring.set(0, a);
+    ring.add(0, b);
+    for (std::size_t i = 0; i < size; ++i)
+      CHECK(ring.at(i) == static_cast<__int128>(static_cast<unsigned __int128>(a[i]) + static_cast<unsigned __int128>(b[i])));
+    const Ring before = ring;
+    mask.add_mask(secret_of("mask"));
+    ring.subtract_mask(secret_of("mask"));
+    CHECK(ring != before);
+    ring.add(mask);
+    CHECK(ring == before);
   }
 }
 

@@ -1,5 +1,8 @@
 // The masked sum is the sum in the clear, bit for bit, whoever drops out before whichever message; or one line and nothing else.
 // Takes 10 s of processor time: every pattern of drop-outs, with real cryptography.
+#include <atomic>
+#include <future>
+
 #include "core/random.hpp"
 #include "tests/secagg/rehearsals.hpp"
 
@@ -39,11 +42,21 @@ TEST_CASE("every set of five clients that drops out before the same message") {
 TEST_CASE("a hundred clients with twenty neighbors, who drop out at random, in every ring") {
   const Plan plan = choose_plan({100, 9, 0}, 20);
   RandomStream random(3, {Purpose::test});
+  const auto on_three_threads = [](int count, function_ref<void(int)> piece) {
+    std::atomic<int> next = 0;
+    std::vector<std::future<void>> threads;
+    for (int thread = 0; thread < 3; ++thread)
+      threads.push_back(std::async(std::launch::async, [&] {
+        for (int i = next++; i < count; i = next++) piece(i);
+      }));
+    for (std::future<void>& thread : threads) thread.get();
+  };
   for (const unsigned bits : {32U, 64U, 128U}) {
     const Session session = session_of(100, plan, 8, bits);
     std::vector<Leaves> leaves(100, Leaves::never);
     for (int dropout = 0; dropout < 9; ++dropout) leaves[random.below(100)] = static_cast<Leaves>(random.below(5));
     CHECK(carry_out(session, leaves));
+    CHECK(carry_out(session, leaves, on_three_threads));
   }
 }
 

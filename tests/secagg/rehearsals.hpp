@@ -22,7 +22,7 @@ inline std::vector<Secret> keys(unsigned clients) {
 }
 
 // Returns whether the round completes; checks the sum, and the line if it does not.
-inline bool carry_out(const Session& session, const std::vector<Leaves>& leaves) {
+inline bool carry_out(const Session& session, const std::vector<Leaves>& leaves, ForEachPiece for_each_piece = serially) {
   const auto clients = static_cast<ClientId>(leaves.size());
   const auto stay = [&](Leaves stage) {
     return static_cast<unsigned>(std::ranges::count_if(leaves, [&](Leaves one) { return one > stage; }));
@@ -31,13 +31,13 @@ inline bool carry_out(const Session& session, const std::vector<Leaves>& leaves)
   const bool completes = stay(Leaves::before_signature) >= session.plan.minimum;
   std::vector<ClientId> expected;
   try {
-    Rehearsal rehearsal(session, keys(clients), leaves, secret_of("attempt"));
+    Rehearsal rehearsal(session, keys(clients), leaves, secret_of("attempt"), for_each_piece);
     for (ClientId client = 0; client < clients; ++client) {
       if (leaves[client] <= Leaves::before_input) continue;
       expected.push_back(client);
       rehearsal.add(client, input_of(session, client));
     }
-    const Ring sum = rehearsal.sum();
+    const Ring sum = rehearsal.sum(for_each_piece);
     CHECK(sum == central_sum(session, expected));
     CHECK(rehearsal.included() == expected);
     return true;
