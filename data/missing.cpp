@@ -54,11 +54,13 @@ std::vector<float> known_means(const Dataset& data) {
   std::vector<double> sums(columns, 0);
   std::vector<std::size_t> known(columns, 0);
   const Borrowable<float>& features = data.features;
-  for (std::size_t i = 0; i < features.size(); ++i) {
-    if (is_nan(features[i])) continue;
-    sums[i % columns] += features[i];
-    ++known[i % columns];
-  }
+  for (std::size_t row = 0; row < features.size() / columns; ++row)
+    for (std::size_t c = 0; c < columns; ++c) {
+      const float value = features[row * columns + c];
+      if (is_nan(value)) continue;
+      sums[c] += value;
+      ++known[c];
+    }
   std::vector<float> means;
   for (std::size_t c = 0; c < columns; ++c)
     means.push_back(known[c] > 0 ? static_cast<float>(sums[c] / static_cast<double>(known[c])) : 0);

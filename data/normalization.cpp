@@ -194,11 +194,13 @@ void standardize(Dataset& train) {
   const Borrowable<float>& features = train.features;
   const std::size_t count = features.size() / columns;
   const auto rows = static_cast<double>(count);
-  for (std::size_t i = 0; i < features.size(); ++i) sum[i % columns] += features[i];
-  for (std::size_t i = 0; i < features.size(); ++i) {
-    const double difference = features[i] - sum[i % columns] / rows;
-    squares[i % columns] += difference * difference;
-  }
+  for (std::size_t row = 0; row < count; ++row)
+    for (std::size_t c = 0; c < columns; ++c) sum[c] += features[row * columns + c];
+  for (std::size_t row = 0; row < count; ++row)
+    for (std::size_t c = 0; c < columns; ++c) {
+      const double difference = features[row * columns + c] - sum[c] / rows;
+      squares[c] += difference * difference;
+    }
   train.mean.resize(columns);
   train.deviation.resize(columns);
   for (std::size_t c = 0; c < columns; ++c) {

@@ -17,6 +17,11 @@ class ColumnSpan {
     high_ = std::max(high_, number);
     loses_ = loses_ || static_cast<double>(static_cast<float>(number)) != number;
   }
+  void add(const ColumnSpan& other) {
+    low_ = std::min(low_, other.low_);
+    high_ = std::max(high_, other.high_);
+    loses_ = loses_ || other.loses_;
+  }
   /// Returns the middle of the span (rounded to a whole number if the span is 1 or more) if single precision rounds some number
   /// and has fewer than 4096 steps in the span; otherwise nothing.
   std::optional<double> offset() const {

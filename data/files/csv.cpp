@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <cmath>
+#include <future>
 #include <limits>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "core/processors.hpp"
 #include "core/text.hpp"
 #include "data/files/csv_fields.hpp"
 #include "data/files/csv_labels.hpp"
@@ -31,7 +33,10 @@ const TableColumns* columns_of_schema(const ReadSettings& settings) {
 
 class CsvReader {
  public:
-  CsvReader(const ReadSettings& settings, Assembly& into, PartBuilder& part) : settings_(settings), into_(into), part_(part) {}
+  CsvReader(const ReadSettings& settings, Assembly& into, PartBuilder& part, TableThreads threads)
+      : settings_(settings), into_(into), part_(part), threads_(threads) {
+    if (threads_.count == 0) threads_.count = usable_processors();
+  }
 
   void read(std::span<const TableFile> files) {
     part_.are_columns();
@@ -44,7 +49,11 @@ class CsvReader {
       if (!records_->next(fields_)) throw no_records();
       is_first ? begin() : match_header();
       if (!has_header_) add();
-      while (next()) add();
+      for (;;) {
+        while (add_ahead()) continue;
+        if (!next()) break;
+        add();
+      }
       if (rows_ == before) throw no_records();
     }
     check_header();
@@ -238,6 +247,9 @@ class CsvReader {
     if (label_columns_.empty() && !settings_.without_answers)
       label_columns_ = {default_label([&](std::size_t i) { return among(inputs, i) || among(dropped, i); })};
     for (const std::size_t label : label_columns_) give(label, Role::label);
+    others_ = label_columns_;
+    for (const auto& column : {client_, user_})
+      if (column) others_.push_back(*column);
     labels_ = CsvLabels(std::max<std::size_t>(1, label_columns_.size()), &into_.shared);
     // Dropped and nameless columns, and those missing from `inputs` if it is given, have no role.
     for (const auto& [columns, name] : {std::pair(&inputs, "inputs"), std::pair(&dropped, "drop-columns")})
@@ -436,6 +448,11 @@ class CsvReader {
     row_.clear();
     for (std::size_t k = 0; k < features_.size(); ++k) row_.push_back(value_of(k));
     values_.append(row_);
+    end_row(row_);
+  }
+
+  /// Adds what a record has besides its inputs, which are `row`.
+  void end_row(std::span<const float> row) {
     for (const std::size_t label : label_columns_)
       if (const std::string why = labels_.add(fields_[label], number_of_label(fields_[label])); !why.empty())
         throw wrong("field " + std::to_string(label + 1) + ", the label, " + why);
@@ -443,11 +460,102 @@ class CsvReader {
     if (!file_->client.empty()) part_.add_client(file_->client, 1);
     if (user_) part_.add_user(fields_[*user_]);
     std::erase_if(counting_, [&](auto& column) {
-      const bool counts = rows_ == 0 || row_[column.first] == column.second + 1;
-      column.second = row_[column.first];
+      const bool counts = rows_ == 0 || row[column.first] == column.second + 1;
+      column.second = row[column.first];
       return !counts;
     });
     ++rows_;
+  }
+
+  /// Plain lines: numbers wherever there are inputs, and nothing that says how later records are read. So they can be read in any
+  /// order, and what they add is added in theirs.
+  struct PlainLines {
+    std::vector<float> values = {};
+    std::vector<std::string_view> others = {};  ///< of each line, the fields of others_
+    std::vector<ColumnSpan> spans = {};
+    std::size_t rows = 0;
+    std::size_t bytes = 0;
+  };
+
+  /// Reads plain lines up to the first that is none. Callable from any thread.
+  PlainLines plain_lines(std::string_view text) const {
+    PlainLines read{.spans = std::vector<ColumnSpan>(spans_.size())};
+    const bool may_have_points = into_.shared.decimal_mark == DecimalMark::point;
+    std::vector<std::string_view> fields;
+    for (;; ++read.rows) {
+      const std::string_view line = text.substr(read.bytes, text.find('\n', read.bytes) - read.bytes);
+      const bool is_plain = read.bytes < text.size() && split_plain_line(line, records_->separator(), fields) &&
+                            fields.size() == role_.size() && (fields.size() > 1 || !fields.front().empty()) &&
+                            std::ranges::none_of(others_, [&](std::size_t i) { return is_missing(fields[i]); }) &&
+                            add_values(fields, may_have_points, read);
+      if (!is_plain) break;
+      for (const std::size_t column : others_) read.others.push_back(fields[column]);
+      read.bytes += line.size() + 1;
+    }
+    read.values.resize(read.rows * features_.size());
+    return read;
+  }
+
+  /// Adds the values of a plain line's inputs, as value_of() gives them; false if it is none.
+  bool add_values(std::span<const std::string_view> fields, bool may_have_points, PlainLines& to) const {
+    for (std::size_t k = 0; k < features_.size(); ++k) {
+      const std::string_view field = fields[features_[k]];
+      double value = std::numeric_limits<double>::quiet_NaN();
+      if (is_missing(field)) {
+        if (into_.shared.missing == Missing::error) return false;
+      } else {
+        if (!parse_csv_number(field, value) || !fits_float(value)) return false;
+        if (!may_have_points && field.find('.') != field.npos) return false;
+        if (!spans_.empty()) to.spans[k].add(value);
+      }
+      to.values.push_back(static_cast<float>(offsets_.empty() ? value : value - offsets_[k]));
+    }
+    return true;
+  }
+
+  bool may_read_ahead() const {
+    const bool has_plain_numbers = into_.shared.decimal_mark != DecimalMark::comma && !forms_.any();
+    return threads_.count > 1 && rows_ >= ahead_from_ && has_plain_numbers && !is_protected() && order_.empty() &&
+           std::ranges::all_of(kinds_, [](Kind kind) { return kind == Kind::numbers; }) &&
+           std::ranges::none_of(is_named_, std::identity());
+  }
+
+  /// Reads the plain lines that follow on several threads, and adds those before the first other line. False if there are none;
+  /// tables with many other lines are then mostly read record by record.
+  bool add_ahead() {
+    if (!may_read_ahead()) return false;
+    const std::string_view text = records_->ahead(threads_.bytes * static_cast<std::size_t>(threads_.count));
+    std::vector<std::future<PlainLines>> pieces;
+    std::vector<std::size_t> sizes;
+    for (std::size_t at = 0; at < text.size(); at += sizes.back()) {
+      const std::string_view rest = text.substr(at);
+      const std::size_t end = rest.find('\n', std::min(threads_.bytes, rest.size()) - 1);
+      sizes.push_back(std::min(end, rest.size() - 1) + 1);
+      pieces.push_back(std::async([this, piece = rest.substr(0, sizes.back())] { return plain_lines(piece); }));
+    }
+    const std::size_t before = rows_;
+    bool are_plain = !pieces.empty();
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      const PlainLines read = pieces[i].get();
+      if (are_plain) add(read);
+      are_plain = are_plain && read.bytes == sizes[i];
+    }
+    constexpr std::size_t kFewRows = 4096, kMostRows = std::size_t{1} << 16;
+    wait_ = are_plain || rows_ - before > kFewRows ? 1 : std::min(2 * wait_, kMostRows);
+    if (!are_plain) ahead_from_ = rows_ + wait_;
+    return are_plain;
+  }
+
+  void add(const PlainLines& read) {
+    values_.append(read.values);
+    for (std::size_t k = 0; k < spans_.size(); ++k) spans_[k].add(read.spans[k]);
+    fields_.resize(role_.size());
+    for (std::size_t row = 0; row < read.rows; ++row) {
+      records_->begin_line();
+      for (std::size_t i = 0; i < others_.size(); ++i) fields_[others_[i]] = read.others[row * others_.size() + i];
+      end_row(std::span(read.values).subspan(row * features_.size(), features_.size()));
+    }
+    records_->skip(read.bytes);
   }
 
   /// True if --missing drops this record because it has no label or no client; throws if it must be refused.
@@ -753,9 +861,13 @@ class CsvReader {
   const TableColumns* const schema_ = columns_of_schema(settings_);  ///< null if there is no schema or it is not a table's
   Assembly& into_;
   PartBuilder& part_;
+  TableThreads threads_;
+  std::size_t ahead_from_ = 1;  ///< the number of rows after which lines are read ahead
+  std::size_t wait_ = 1;        ///< how many records are next read one by one, after a line that is not plain
   std::vector<std::string_view> fields_;
   std::vector<Role> role_;
   std::vector<std::size_t> label_columns_;
+  std::vector<std::size_t> others_;  ///< the columns of labels, client and user
   CsvLabels labels_;
   std::optional<std::size_t> client_;
   std::optional<std::size_t> user_;  ///< named beside clients
@@ -789,8 +901,9 @@ class CsvReader {
 
 }  // namespace
 
-void read_csv(std::span<const TableFile> files, const ReadSettings& settings, Assembly& into, bool as_test) {
-  CsvReader(settings, into, as_test ? into.test : into.train).read(files);
+void read_csv(std::span<const TableFile> files, const ReadSettings& settings, Assembly& into, bool as_test,
+              TableThreads threads) {
+  CsvReader(settings, into, as_test ? into.test : into.train, threads).read(files);
 }
 
 }  // namespace fedstride

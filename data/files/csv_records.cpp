@@ -82,6 +82,16 @@ bool CsvRecords::fill() {
   return filled_ > 0;
 }
 
+std::string_view CsvRecords::ahead(std::size_t bytes) {
+  std::copy(bytes_.begin() + static_cast<std::ptrdiff_t>(at_), bytes_.begin() + static_cast<std::ptrdiff_t>(filled_),
+            bytes_.begin());
+  filled_ -= std::exchange(at_, 0);
+  bytes_.resize(std::max(bytes, bytes_.size()));
+  filled_ += file_.read(std::span(bytes_).subspan(filled_));
+  const std::string_view all(reinterpret_cast<const char*>(bytes_.data()), filled_);
+  return all.substr(0, all.rfind('\n') + 1);  // nothing if no line ends here
+}
+
 /// Appends the next `count` available bytes to the field.
 void CsvRecords::add(std::size_t count) {
   text_.append(reinterpret_cast<const char*>(bytes_.data()) + at_, count);
@@ -132,17 +142,14 @@ void CsvRecords::read_plain() {
   }
 }
 
-/// Reads a record that lies in the buffer as it is: a whole line of ASCII without quotes. Returns false, and reads nothing, for
-/// others.
-bool CsvRecords::read_in_place(std::vector<std::string_view>& fields) {
-  const char* const begin = reinterpret_cast<const char*>(bytes_.data()) + at_;
-  const auto* const end = static_cast<const char*>(std::memchr(begin, '\n', filled_ - at_));
-  if (end == nullptr) return false;
-  const char* const last = end > begin && end[-1] == '\r' ? end - 1 : end;
-  const char* field = begin;
+bool split_plain_line(std::string_view line, char separator, std::vector<std::string_view>& fields) {
   fields.clear();
-  for (const char* at = begin;; ++at) {
-    if (at == last || *at == separator_) {
+  if (line.size() > CsvRecords::kMaxRecordBytes) return false;
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  const char* field = line.data();
+  const char* const last = field + line.size();
+  for (const char* at = field;; ++at) {
+    if (at == last || *at == separator) {
       const bool is_bare = at > field && !is_blank(*field) && !is_blank(at[-1]);
       fields.push_back(is_bare ? std::string_view(field, at) : trimmed(std::string_view(field, at)));
       if (at == last) break;
@@ -151,6 +158,14 @@ bool CsvRecords::read_in_place(std::vector<std::string_view>& fields) {
       return false;
     }
   }
+  return true;
+}
+
+/// Reads a record that lies in the buffer as it is. Returns false, and reads nothing, for others.
+bool CsvRecords::read_in_place(std::vector<std::string_view>& fields) {
+  const char* const begin = reinterpret_cast<const char*>(bytes_.data()) + at_;
+  const auto* const end = static_cast<const char*>(std::memchr(begin, '\n', filled_ - at_));
+  if (end == nullptr || !split_plain_line({begin, end}, separator_, fields)) return false;
   is_decoded_ = true;
   line_ = next_line_++;
   at_ = static_cast<std::size_t>(end - reinterpret_cast<const char*>(bytes_.data())) + 1;

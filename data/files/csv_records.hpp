@@ -12,6 +12,10 @@
 
 namespace fedstride {
 
+/// Splits a line, without its LF, at the separators, if its record lies there as it is: ASCII without quotes, in
+/// CsvRecords::kMaxRecordBytes. Returns false for others. Fields are without surrounding blanks.
+bool split_plain_line(std::string_view line, char separator, std::vector<std::string_view>& fields);
+
 /// The records of a text table, gzipped or not (RFC 4180). Fields are separated by ';', ',' or tabs, whichever the first record
 /// has outside quotes; commas between digits do not separate fields if there are tabs. A field in double quotes may hold
 /// separators, doubled quotes and line breaks, which become blanks. A line ends with LF, CR LF or CR. A byte order mark and blank
@@ -29,6 +33,12 @@ class CsvRecords {
   /// last record. Throws Error (failure) with file and line for a NUL byte, UTF-16, text that is not in the encoding, a quote that is not closed or is followed by
   /// text, or more than kMaxRecordBytes.
   bool next(std::vector<std::string_view>& fields);
+  /// The whole lines that follow, of about so many bytes or fewer; valid until the next call. They are not yet read: begin_line()
+  /// begins each of those that are read outside, and skip() goes past them.
+  std::string_view ahead(std::size_t bytes);
+  void begin_line() { line_ = next_line_++; }
+  void skip(std::size_t bytes) { at_ += bytes; }
+  char separator() const { return separator_; }
   /// True if the last record was in the encoding.
   bool is_decoded() const { return is_decoded_; }
   /// The line on which this record begins, from 1.

@@ -30,6 +30,13 @@ struct TableFile {
   std::string client = {};  ///< the client whose rows it has; empty: as the client column says
 };
 
+/// How many threads read the plain lines of a large table ahead, and how much each at a time. Rows, notes and errors are the same
+/// for all.
+struct TableThreads {
+  int count = 0;  ///< 0: one per processor; 1: records are read one by one
+  std::size_t bytes = std::size_t{1} << 20;
+};
+
 /// A text table, one example per record (csv_records.hpp). The first line is a header if `settings` says so or specifies a column
 /// by name; if none of its fields is a number; or if its numbers count the columns from 0 or 1 and there are at least four (three
 /// next to names, two after a nameless column). The labels are the columns that `settings` lists, by name or number (counted from
@@ -42,7 +49,8 @@ struct TableFile {
 /// rows are protected, a header, mark, label or nameless column that would be inferred from them is refused with an error naming
 /// the flag that sets it.
 /// Several files are one table: later ones have the first one's columns, by their names, in any order.
-void read_csv(std::span<const TableFile> files, const ReadSettings& settings, Assembly& into, bool as_test);
+void read_csv(std::span<const TableFile> files, const ReadSettings& settings, Assembly& into, bool as_test,
+              TableThreads threads = {});
 
 /// A NumPy archive (numpy.savez, savez_compressed): x, y and optionally client; x_test, y_test, client_test if the file has a
 /// test part. x_train, y_train and client_train are other names of the first three. Whole numbers `classes` and `vocabulary` may
