@@ -475,14 +475,18 @@ class CsvReader {
     std::vector<ColumnSpan> spans = {};
     std::size_t rows = 0;
     std::size_t bytes = 0;
+    bool are_all = false;  ///< no other line follows in the text
   };
 
   /// Reads plain lines up to the first that is none. Callable from any thread.
-  PlainLines plain_lines(std::string_view text) const {
-    PlainLines read{.spans = std::vector<ColumnSpan>(spans_.size())};
+  void read_plain(std::string_view text, PlainLines& read) const {
+    read.values.clear();
+    read.others.clear();
+    read.spans.assign(spans_.size(), {});
+    read.bytes = 0;
     const bool may_have_points = into_.shared.decimal_mark == DecimalMark::point;
     std::vector<std::string_view> fields;
-    for (;; ++read.rows) {
+    for (read.rows = 0;; ++read.rows) {
       const std::string_view line = text.substr(read.bytes, text.find('\n', read.bytes) - read.bytes);
       const bool is_plain = read.bytes < text.size() && split_plain_line(line, records_->separator(), fields) &&
                             fields.size() == role_.size() && (fields.size() > 1 || !fields.front().empty()) &&
@@ -493,7 +497,7 @@ class CsvReader {
       read.bytes += line.size() + 1;
     }
     read.values.resize(read.rows * features_.size());
-    return read;
+    read.are_all = read.bytes == text.size();
   }
 
   /// Adds the values of a plain line's inputs, as value_of() gives them; false if it is none.
@@ -525,20 +529,19 @@ class CsvReader {
   bool add_ahead() {
     if (!may_read_ahead()) return false;
     const std::string_view text = records_->ahead(threads_.bytes * static_cast<std::size_t>(threads_.count));
-    std::vector<std::future<PlainLines>> pieces;
-    std::vector<std::size_t> sizes;
-    for (std::size_t at = 0; at < text.size(); at += sizes.back()) {
-      const std::string_view rest = text.substr(at);
-      const std::size_t end = rest.find('\n', std::min(threads_.bytes, rest.size()) - 1);
-      sizes.push_back(std::min(end, rest.size() - 1) + 1);
-      pieces.push_back(std::async([this, piece = rest.substr(0, sizes.back())] { return plain_lines(piece); }));
-    }
+    std::vector<std::string_view> pieces;
+    for (std::string_view rest = text; !rest.empty(); rest.remove_prefix(pieces.back().size()))
+      pieces.push_back(rest.substr(0, rest.find('\n', std::min(threads_.bytes, rest.size()) - 1) + 1));
+    if (pieces_.size() < pieces.size()) pieces_.resize(pieces.size());
+    std::vector<std::future<void>> done;
+    for (std::size_t i = 0; i < pieces.size(); ++i)
+      done.push_back(std::async([this, text = pieces[i], &to = pieces_[i]] { read_plain(text, to); }));
     const std::size_t before = rows_;
     bool are_plain = !pieces.empty();
     for (std::size_t i = 0; i < pieces.size(); ++i) {
-      const PlainLines read = pieces[i].get();
-      if (are_plain) add(read);
-      are_plain = are_plain && read.bytes == sizes[i];
+      done[i].get();
+      if (are_plain) add(pieces_[i]);
+      are_plain = are_plain && pieces_[i].are_all;
     }
     constexpr std::size_t kFewRows = 4096, kMostRows = std::size_t{1} << 16;
     wait_ = are_plain || rows_ - before > kFewRows ? 1 : std::min(2 * wait_, kMostRows);
@@ -863,7 +866,8 @@ class CsvReader {
   PartBuilder& part_;
   TableThreads threads_;
   std::size_t ahead_from_ = 1;  ///< the number of rows after which lines are read ahead
-  std::size_t wait_ = 1;        ///< how many records are next read one by one, after a line that is not plain
+  std::vector<PlainLines> pieces_;
+  std::size_t wait_ = 1;  ///< how many records are next read one by one, after a line that is not plain
   std::vector<std::string_view> fields_;
   std::vector<Role> role_;
   std::vector<std::size_t> label_columns_;
