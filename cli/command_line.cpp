@@ -141,7 +141,7 @@ void add_commands(CLI::App& app, std::string_view only = "") {
   // A flag may be repeated with the same value (check_flags). Subcommands inherit this; lists of values are not affected.
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   const auto* const one = std::ranges::find(kCommands, only, &Command::name);
-  const bool has_all = one == std::end(kCommands) || one->is_about_all;
+  const bool has_all = only != "--version" && (one == std::end(kCommands) || one->is_about_all);
   for (const Command& command : kCommands)
     if (has_all || command.name == only) command.add(app);
   // Set after adding the commands, which would otherwise inherit it.
