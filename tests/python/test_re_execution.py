@@ -87,9 +87,10 @@ def test_an_own_server_part_is_repeated(tmp_path):
 
 
 def test_the_page_runs(tmp_path):
-    block = re.search(r"^```\n(.*?)^```", (SOURCE / "docs" / "re-execution.md").read_text(), re.MULTILINE | re.DOTALL).group(1)
-    program = os.path.dirname(fedstride.program())
-    done = subprocess.run(["bash", "-euc", block.replace("$PWD/build/release", program)], cwd=tmp_path, capture_output=True, text=True)
+    blocks = re.findall(r"^```\n(.*?)^```", (SOURCE / "docs" / "re-execution.md").read_text(), re.MULTILINE | re.DOTALL)
+    script = "\n".join(blocks).replace("$PWD/build/release", os.path.dirname(fedstride.program()))
+    done = subprocess.run(["bash", "-euc", script], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "Held: 'test accuracy above 0.2 after round 8', by the numbers told; models, losses and results of 3 rounds" in done.stdout
     assert "other models than 'runs/first' from round 5 on" in done.stdout and "round 5, with all: test accuracy" in done.stdout
+    assert done.stdout.count("Held: models, losses and results of all 2 rounds") == 3
