@@ -15,6 +15,7 @@
 #include "core/call_failed.hpp"
 #include "core/descriptor.hpp"
 #include "core/error.hpp"
+#include "core/formats.hpp"
 #include "core/hash.hpp"
 #include "core/stop.hpp"
 
@@ -297,10 +298,8 @@ std::string read_sealed(const std::filesystem::path& path, std::string_view kind
   const std::string_view text = file;
   const std::string name = std::string(what) + " '" + path.string() + "'";
   const auto damaged = [&] { return failure(name + " is damaged: its checksum does not match its contents"); };
-  const auto version = kind.rfind(' ') + 1;
   if (!text.starts_with(std::string(kind) + "\n")) {
-    if (text.starts_with(kind.substr(0, version)))
-      throw failure(name + " was written in another format; this version reads format " + std::string(kind.substr(version)));
+    check_format(text, kind, name);
     throw damaged();
   }
   const std::size_t start = kind.size() + 1;

@@ -19,6 +19,7 @@
 #include "core/call_failed.hpp"
 #include "core/error.hpp"
 #include "core/folder_lock.hpp"
+#include "core/formats.hpp"
 #include "core/hash.hpp"
 #include "sim/fleet/state_pages.hpp"
 
@@ -278,8 +279,9 @@ struct StateStore::Impl {
     std::string stored_run;
     std::uint32_t stored_base = 0;
     std::int64_t stored_round = 0;
-    if (!std::getline(text, form) || form != kForm)
-      throw failure("'" + file.string() + "' is not a file of clients' states in this version's format");
+    std::getline(text, form);
+    check_format(form, kForm, "the clients' states '" + file.string() + "'");
+    if (form != kForm) throw failure("'" + file.string() + "' is not a file of clients' states");
     const std::size_t told = mark.rfind('\n') + 1;
     if (Hash().text(std::string_view(mark).substr(0, told)).hex() != std::string_view(mark).substr(told) ||
         !std::getline(text, stored_run) || !(text >> stored_base >> stored_round >> base_sum >> sum))

@@ -70,6 +70,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::uint64_t bytes_received() const { return received_; }
   std::uint64_t bytes_sent() const { return sent_; }
   std::chrono::steady_clock::time_point last_received() const { return last_received_; }
+  bool speaks_another_version() const { return speaks_another_version_; }  ///< it ended for that reason
 
  protected:
   PeerCertificate peer_;
@@ -77,6 +78,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::uint64_t received_ = 0;
   std::uint64_t sent_ = 0;
   std::chrono::steady_clock::time_point last_received_ = std::chrono::steady_clock::now();
+  bool speaks_another_version_ = false;
 };
 using ConnectionPtr = std::shared_ptr<Connection>;
 

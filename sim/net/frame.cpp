@@ -48,13 +48,19 @@ Frame make_frame(FrameKind kind, std::string bytes) {
   return std::make_shared<const std::string>(std::move(bytes));
 }
 
+bool is_of_another_version(std::span<const char, kHeaderBytes> bytes) {
+  return std::string_view(bytes.data(), kFrameMagic.size()) == kFrameMagic && take(bytes.data() + 4, 2) != kProtocolVersion;
+}
+
 Result<FrameHeader> parse_header(std::span<const char, kHeaderBytes> bytes) {
   if (std::string_view(bytes.data(), kFrameMagic.size()) != kFrameMagic)
     return Result<FrameHeader>::refused("it did not send a fedstride frame");
   const auto version = take(bytes.data() + 4, 2);
   if (version != kProtocolVersion)
-    return Result<FrameHeader>::refused("it speaks protocol version " + std::to_string(version) + "; this side speaks " +
-                                        std::to_string(kProtocolVersion));
+    return Result<FrameHeader>::refused("it speaks protocol version " + std::to_string(version) + ", which is " +
+                                        (version < kProtocolVersion ? "older" : "newer") + " than " +
+                                        std::to_string(kProtocolVersion) + ", this side's; " +
+                                        (version < kProtocolVersion ? "it" : "this side") + " needs another fedstride");
   const auto kind = take(bytes.data() + 6, 2);
   if (kind == 0 || kind > kLastFrameKind)
     return Result<FrameHeader>::refused("it sent a frame of kind " + std::to_string(kind) + "; valid: 1 to " +

@@ -77,6 +77,9 @@ Frame make_frame(FrameKind kind, std::string bytes);
 /// Parses a header. Refuses a wrong magic, version or kind, but accepts any body length.
 Result<FrameHeader> parse_header(std::span<const char, kHeaderBytes> bytes);
 
+/// True if these bytes begin a frame of another protocol version: magic and version are at the same place in all.
+bool is_of_another_version(std::span<const char, kHeaderBytes> bytes);
+
 /// True if the body has the length and the digest given in the header.
 bool is_whole(const FrameHeader& header, std::string_view body);
 

@@ -218,7 +218,9 @@ class Member {
                         .ended =
                             [this](const std::string& reason) {
                               beat_.cancel();
-                              connection_ = nullptr;
+                              const ConnectionPtr ended = std::exchange(connection_, nullptr);
+                              if (ended && ended->speaks_another_version())
+                                return finish(refused_for_good(rules_.connect.text() + ": " + reason));
                               if (stage_ == Stage::serving) last_served_ = Clock::now();
                               dial_later(rules_.connect.text() + ": " + reason);
                             }});

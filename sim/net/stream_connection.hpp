@@ -9,6 +9,7 @@
 
 #include "core/text.hpp"
 #include "sim/net/connection.hpp"
+#include "sim/net/messages.hpp"
 #include "sim/net/timer.hpp"
 
 // A connection over plain TCP or TLS. Included only by listener.cpp, since Asio is slow to compile.
@@ -150,6 +151,9 @@ class StreamConnection final : public Connection {
       self->note_activity();
       auto header = parse_header(self->header_bytes_);
       if (!header) {
+        self->speaks_another_version_ = is_of_another_version(self->header_bytes_);
+        // The peer cannot read this frame, but its header says which version is here.
+        if (self->speaks_another_version_) self->send(encode(Refused{header.reason(), true}), FrameKind::refused);
         self->end(header.reason(), true);
         return self->drain();
       }
