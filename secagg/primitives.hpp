@@ -1,14 +1,16 @@
 #pragma once
 
 #include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 struct evp_cipher_ctx_st;  // OpenSSL's EVP_CIPHER_CTX
@@ -92,8 +94,11 @@ class VerifiedSignatures {
   bool verifies(const Bytes32& verifying_key, std::string_view message, const Signature& signature);
 
  private:
+  struct FirstBytes {
+    std::size_t operator()(const Bytes32& digest) const { return std::bit_cast<std::array<std::size_t, 4>>(digest)[0]; }
+  };
   std::mutex mutex_;
-  std::set<Bytes32> good_;  ///< SHA-256 of key, signature and message
+  std::unordered_set<Bytes32, FirstBytes> good_;  ///< SHA-256 of key, signature and message
 };
 
 /// ChaCha20-Poly1305 (RFC 8439) with a nonce of zeros: each key must encrypt only one message. The result is 16 bytes longer than
