@@ -6,7 +6,7 @@ import sys
 import traceback
 from datetime import datetime
 
-from ._core import Error
+from ._core import BusyError, Error, RefusedError, TemporaryError, UsageError
 from .client import Client
 
 
@@ -27,7 +27,7 @@ def main():
         member = Client(**options)
         told = member.serve(names["train"], evaluate=names.get("evaluate"), model=names.get("model"))
     except Error as error:
-        return _complain(str(error), 2 if isinstance(error, ValueError) else 1)
+        return _complain(str(error), next((code for kind, code in _CODES if isinstance(error, kind)), 1))
     except KeyboardInterrupt:
         return _complain("stopped; resume with the same command", 130)
     if not told["finished"]:
@@ -44,6 +44,7 @@ def main():
     return 0
 
 
+_CODES = ((UsageError, 2), (RefusedError, 3), (BusyError, 4), (TemporaryError, 5))  # as 'fedstride help exit-codes'
 _in_log = False  # --log json: everything said is a line of the log
 
 

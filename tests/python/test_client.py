@@ -169,6 +169,10 @@ def test_the_program_joins_with_a_file_of_python(tmp_path):
     (tmp_path / "empty.py").write_text("")
     done = join("--train", tmp_path / "empty.py")
     assert done.returncode == 2 and names(done.stderr, str(tmp_path / "empty.py"), "train(weights, task)")
+    done = join("--train", tmp_path / "mine.py", "--patience", 0.1, "--out", tmp_path / "alone", "--log", "json", "--log-level", "error")
+    assert done.returncode == 5 and not done.stdout  # no coordinator: it may be away
+    last = json.loads(done.stderr)
+    assert last["level"] == "error" and "no coordinator was reached" in last["message"]
     done = subprocess.run([PROGRAM, "join", "--connect", "127.0.0.1:1", "--client", "0", "--insecure-loopback", "--train", tmp_path / "empty.py"],
                           capture_output=True, text=True, env={**os.environ, "FEDSTRIDE_PYTHON": "no-such-python"})
     assert done.returncode == 1 and names(done.stderr, "no-such-python")
