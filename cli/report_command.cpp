@@ -32,7 +32,8 @@ std::vector<std::string> with_replayed(const std::vector<std::string>& folders) 
     if (std::ranges::find(all, folder) == all.end()) all.push_back(folder);
   };
   for (const std::string& folder : folders) {
-    if (const std::string run = replayed_run(folder); !run.empty() && is_there(std::filesystem::path(run) / "config.toml")) add(run);
+    if (const std::string run = replayed_run(folder); !run.empty() && is_there(std::filesystem::path(run) / "config.toml"))
+      add(run);
     add(folder);
   }
   return all;
