@@ -178,7 +178,7 @@ const Refusal kRefusals[] = {
     {{"run", "--resume", "@/checkpoint-flipped"}, 1, {"@/checkpoint-flipped/checkpoint"}},
     {{"run", "--resume", "@/checkpoint-cut"}, 1, {"@/checkpoint-cut/checkpoint"}},
     {{"run", "--resume", "@/checkpoint-empty"}, 1, {"@/checkpoint-empty/checkpoint"}},
-    {{"run", "--resume", "@/checkpoint-later"}, 1, {"@/checkpoint-later/checkpoint", "8"}},
+    {{"run", "--resume", "@/checkpoint-later"}, 3, {"@/checkpoint-later/checkpoint", "8"}},
     {{"run", "--resume", "@/checkpoint-none"}, 1, {"@/checkpoint-none/checkpoint"}},
     {{"run", "--resume", "@/rounds-altered"}, 1, {"@/rounds-altered/rounds.jsonl"}},
     {{"run", "--resume", "@/rounds-cut"}, 1, {"@/rounds-cut/rounds.jsonl"}},

@@ -45,7 +45,8 @@ TEST_CASE("a run is certified, verified by a stranger with the data, and found o
   CHECK(other.code == 1);
   CHECK(has(other.out, "NOT HELD: these are other data"));
   std::string text = read_file(file);
-  text.replace(text.find("\"test_loss\":[") + 13, 1, "7");
+  const std::size_t number = text.find("\"test_loss\":[") + 13;
+  text.replace(number, text.find(',', number) - number, "7.5");
   write_file(folder / "forged.cert", text);
   const Outcome forged = run_program({"verify", folder / "forged.cert", "--data", folder / "data", "--json"});
   CHECK(forged.code == 1);
