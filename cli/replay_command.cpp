@@ -93,7 +93,7 @@ void replay_run(const ReplayFlags& arguments) {
   ProgressBar progress(arguments.json);
   const Replayed replayed = replay(request, progress.observer(stop_on_signals()));
   progress.end(replayed.summary, arguments.json, program_name() + " run --resume " + replayed.summary.folder);
-  if (arguments.json) return;
+  if (arguments.json || arguments.here.contains("quiet")) return;
   if (replayed.parted == 0)
     std::printf("the same models as '%s' in all %s\n", arguments.run.c_str(), counted(replayed.compared, "round").c_str());
   else

@@ -475,6 +475,10 @@ class Verifying {
                                                                          : counted(rounds.size(), "round") + " (" + drawn_ + ")";
     verdict_.held.push_back("models, losses and results of " + which + ", bit for bit" +
                             (repeated > rounds.size() ? ", " + std::to_string(repeated) + " in all on the way" : ""));
+    const auto planned = static_cast<std::size_t>(certificate_.configuration.rounds);
+    if (certificate_.rounds.count < planned)
+      verdict_.unchecked.push_back("why the run has " + std::to_string(certificate_.rounds.count) + " of " +
+                                   counted(planned, "round"));
     if (!uncompared_.empty())
       verdict_.unchecked.push_back("numbers of rounds that these settings do not give: " +
                                    joined(std::vector(uncompared_.begin(), uncompared_.end())));

@@ -50,9 +50,9 @@ void refuse_privacy(const Configuration& configuration, const std::string& run) 
       "begin another run instead, with its own noise and cost (run --config '" + run + "/config.toml' --leave-out ...)");
 }
 
-/// Makes `name` the folder of a run with these settings that has reached `from`. Its states and checkpoint get the identity of the
-/// new settings; everything else in them stays.
-void begin_from(const Beginning& from, const Settings& settings, const std::string& name) {
+/// Makes `name`, or a free name under runs/, the folder of a run with these settings that has reached `from`, and returns it. Its
+/// states and checkpoint get the identity of the new settings; everything else in them stays.
+std::string begin_from(const Beginning& from, const Settings& settings, const std::string& name) {
   const Configuration configuration = resolve(settings);
   Checkpoint checkpoint = load_checkpoint(from.folder / "checkpoint");
   const Setup setup = prepare(configuration, FirstWeights::continued);
@@ -78,6 +78,7 @@ void begin_from(const Beginning& from, const Settings& settings, const std::stri
   folder.cut_results(checkpoint);
   folder.save(checkpoint);
   folder.write_configuration(write_settings(with_absolute_paths(configuration), settings));
+  return folder.name();
 }
 
 /// Refuses a change after which the federation is another one.
@@ -258,8 +259,10 @@ Replayed replay(const Replay& request, const RunObserver& observer) {
     return Beginning{kept_folder(request.run, round), fs::path(request.run) / "rounds.jsonl"};
   };
   const auto continued = [&](const Beginning& from, const Settings& with, const std::string& name, const RunObserver& by) {
-    begin_from(from, with, name);
-    return resume(name, {}, by);
+    const std::string begun = begin_from(from, with, name);
+    Settings again = request.here;
+    again.erase("out");
+    return resume(begun, again, by);
   };
   const std::uint32_t nearest = last_kept(request.run, last);
   // What settings cannot tell, a change of others in the middle, needs the state of exactly that round.

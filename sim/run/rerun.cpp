@@ -3,6 +3,7 @@
 #include <system_error>
 
 #include "core/error.hpp"
+#include "core/stop.hpp"
 #include "sim/run/run.hpp"
 
 namespace fedstride {
@@ -41,7 +42,11 @@ Checkpoint Rerun::beginning(const fs::path& from, const std::optional<SecretKey>
 
 std::optional<RoundRecord> Rerun::next() {
   RoundRecord record{.metric = metric_of(setup_.data.train.targets)};
-  if (!drive_.next(record).empty()) return std::nullopt;
+  try {
+    if (!drive_.next(record).empty()) return std::nullopt;
+  } catch (const Interrupted&) {
+    throw Stopped();
+  }
   record.example_spent = privacy_.example_spent();
   record.client_spent = privacy_.client_spent();
   if (setup_.rules.evaluated.has(record.round)) tests_.test(answer(), record);

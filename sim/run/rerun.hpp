@@ -21,7 +21,8 @@ class Rerun {
   Rerun(Setup& setup, const FleetMaker& maker, const std::atomic<bool>* stop, const std::optional<SecretKey>& key = {},
         const std::filesystem::path& from = {});
 
-  /// The next round; nothing if a privacy budget ends the run before it. Throws Interrupted and FailedRound like Drive::next.
+  /// The next round; nothing if a privacy budget ends the run before it. Throws Stopped if it is stopped, and FailedRound like
+  /// Drive::next.
   std::optional<RoundRecord> next();
   /// The state after the last round, as a checkpoint has it, but for times and the position in rounds.jsonl.
   Checkpoint state();

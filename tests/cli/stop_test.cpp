@@ -56,6 +56,21 @@ TEST_CASE("SIGTERM ends a run while it trains, and while it prepares") {
   check_stops("calibrating", long_preparation(folder), std::chrono::milliseconds(400));
 }
 
+TEST_CASE("SIGTERM ends a verification, a replay and a list of absences while they train") {
+  const TemporaryFolder folder;
+  write_table(folder / "data", 9000);
+  const std::string run = folder / "out";
+  REQUIRE(run_program(federation(folder, {"--model", "dense 64 | relu | dense 64 | relu | dense classes", "--local-epochs", "400",
+                                          "--clients", "2", "--rounds", "1", "--quiet"}))
+              .code == 0);
+  REQUIRE(run_program({"certify", run}).code == 0);
+  check_stops("verify", {"verify", run + "/run.cert", "--data", folder / "data", "--threads", "1"});
+  check_stops("absences", {"replay", run, "--each-client-of-round", "1"});
+  check_stops("replay", {"replay", run, "--out", folder / "again", "--quiet"});
+  CHECK(run_program({"run", "--resume", folder / "again", "--quiet"}).code == 0);
+  CHECK(fedstride::read_file(folder / "again/model.safetensors") == fedstride::read_file(run + "/model.safetensors"));
+}
+
 TEST_CASE("A run whose noise is small ends, and its statement says that its epsilon is a bound") {
   const TemporaryFolder folder;
   write_table(folder / "data", 600);
