@@ -168,6 +168,8 @@ constexpr FieldWord kFieldWords[] = {
     {"dry_run plan preview estimate", "",
      "sweep has --dry-run; 'fedstride partition' shows who holds what, 'fedstride privacy' what a plan costs"},
     {"resume_from from_checkpoint", "--resume"},
+    {"exclude_clients skip_clients drop_clients unlearn forget_client", "--leave-out"},
+    {"keep_checkpoint_every save_all_checkpoints", "--keep-checkpoints"},
     {"config_file conf yaml_config_file run_config", "--config"},
     {"wandb enable_wandb use_wandb tensorboard use_tensorboard log_dir mlflow",
      "fedstride export RUN --tensorboard FOLDER --follow", "after the run"},

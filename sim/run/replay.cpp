@@ -46,8 +46,8 @@ void refuse_privacy(const Configuration& configuration, const std::string& run) 
   if (!is_private(configuration)) return;
   throw usage_error(
       "dp is '" + std::string(configuration.privacy.name()) + "' in '" + run +
-      "'; a replay would repeat its noise, and two models with the same noise differ by the changed rows themselves: " +
-      "begin another run instead, with its own noise and cost (run --config '" + run + "/config.toml' --leave-out ...)");
+      "'; a replay with its noise would differ by the changed rows themselves, and one with other noise is a run of its own, " +
+      "charged to the rows: begin that (run --config '" + run + "/config.toml' --leave-out ...)");
 }
 
 /// Makes `name`, or a free name under runs/, the folder of a run with these settings that has reached `from`, and returns it. Its
