@@ -219,10 +219,12 @@ class Member {
                             [this](const std::string& reason) {
                               beat_.cancel();
                               const ConnectionPtr ended = std::exchange(connection_, nullptr);
-                              if (ended && ended->speaks_another_version())
-                                return finish(refused_for_good(rules_.connect.text() + ": " + reason));
+                              const std::string why = rules_.connect.text() + ": " + reason;
+                              // Said twice running; once, it may be a header damaged in transit.
+                              if (ended && ended->speaks_another_version() && why == last_reason_)
+                                return finish(refused_for_good(why));
                               if (stage_ == Stage::serving) last_served_ = Clock::now();
-                              dial_later(rules_.connect.text() + ": " + reason);
+                              dial_later(why);
                             }});
     if (connection_) connection_->send(encode(Hello{rules_.client, build_identity()}), FrameKind::hello);
   }

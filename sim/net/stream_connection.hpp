@@ -153,7 +153,7 @@ class StreamConnection final : public Connection {
       if (!header) {
         self->speaks_another_version_ = is_of_another_version(self->header_bytes_);
         // The peer cannot read this frame, but its header says which version is here.
-        if (self->speaks_another_version_) self->send(encode(Refused{header.reason(), true}), FrameKind::refused);
+        if (self->speaks_another_version_) self->send(encode(Refused{header.reason(), false}), FrameKind::refused);
         self->end(header.reason(), true);
         return self->drain();
       }

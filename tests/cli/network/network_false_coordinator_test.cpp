@@ -258,7 +258,8 @@ TEST_CASE("with its own limit, a client leaves an experiment without privacy or 
   CHECK_MESSAGE(names(alone.err, {"delta", "--max-epsilon"}), alone.err);
 }
 
-TEST_CASE("sides of different protocol versions both name the two and the older one, and the client does not try again") {
+TEST_CASE(
+    "sides of different protocol versions both name the two and the older one, and the client ends once it heard so twice") {
   const Federation federation({"--optimizer", "sgd", "--rounds", "2"});
   const auto of_version = [](const auto& message, int version) {
     std::string bytes = *encode(message);
@@ -269,9 +270,11 @@ TEST_CASE("sides of different protocol versions both name the two and the older 
   for (const auto& [version, word] : {std::pair{kProtocolVersion - 1, "older"}, std::pair{kProtocolVersion + 1, "newer"}}) {
     const Socket listener = listening(0);
     const Party client = federation.join(0, port_of(listener.get()));
-    const Peer coordinator(Socket(accept(listener.get(), nullptr, nullptr)));
-    CHECK(coordinator.hear<Hello>());
-    coordinator.send(of_version(Welcome{}, version));
+    for (int time = 0; time < 2; ++time) {  // once, it may be a header damaged in transit
+      const Peer coordinator(Socket(accept(listener.get(), nullptr, nullptr)));
+      CHECK(coordinator.hear<Hello>());
+      coordinator.send(of_version(Welcome{}, version));
+    }
     CHECK(client.wait() == 3);
     CHECK_MESSAGE(client.has_said("fedstride: ", std::to_string(version), word, here), client.err());
   }
@@ -280,7 +283,7 @@ TEST_CASE("sides of different protocol versions both name the two and the older 
   client.send(of_version(Hello{0, build_identity()}, kProtocolVersion - 1));
   const auto answer = client.hear<Refused>();
   REQUIRE(answer);
-  CHECK(answer->for_good);
+  CHECK_FALSE(answer->for_good);
   CHECK(names(answer->reason, {std::to_string(kProtocolVersion - 1), "older", here}));
   CHECK(coordinator.says(std::to_string(kProtocolVersion - 1), "older", here));
 }
