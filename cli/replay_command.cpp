@@ -1,10 +1,10 @@
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/flags.hpp"
-#include "cli/terminal/columns.hpp"
 #include "cli/terminal/host.hpp"
 #include "cli/terminal/progress_bar.hpp"
 #include "core/error.hpp"

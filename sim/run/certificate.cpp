@@ -5,9 +5,7 @@
 #include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
 
-#include "core/build_info.hpp"
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/hash.hpp"
@@ -18,7 +16,6 @@
 #include "data/schema.hpp"
 #include "dp/ledger/audit.hpp"
 #include "dp/ledger/ledger.hpp"
-#include "partitions/outside_rows.hpp"
 #include "partitions/own_rows.hpp"
 #include "secagg/primitives.hpp"
 #include "server/checkpoint.hpp"
@@ -120,8 +117,6 @@ std::string signed_text(Json certificate) {
   return dump_json(certificate);
 }
 
-secagg::Secret signing_key(const fs::path& file) { return secagg::Secret(load_or_create_key(file)); }
-
 template <std::size_t Size>
 std::array<std::uint8_t, Size> bytes_in(const std::string& hex, const std::string& what) {
   std::array<std::uint8_t, Size> bytes{};
@@ -209,7 +204,7 @@ std::string certify(const fs::path& run, const CertifyOptions& options) {
     states[std::to_string(kept)] = state_digest(load_checkpoint(folder / "checkpoint"), folder);
   }
   if (!options.key.empty()) {
-    const secagg::Secret key = signing_key(options.key);
+    const secagg::Secret key(load_or_create_key(options.key));
     certificate["signature"] = {{"key", hex_of(secagg::verifying_key(key))},
                                 {"ed25519", hex_of(secagg::sign(key, signed_text(certificate)))}};
   }

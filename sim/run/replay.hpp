@@ -25,7 +25,6 @@ struct Replayed {
   std::uint32_t parted = 0;    ///< the first round whose model differs from the run's; 0: none
   std::uint32_t compared = 0;  ///< the last round that both have
   std::uint32_t repeated = 0;  ///< the last round taken over from a checkpoint; 0: the replay began anew
-  std::string test_then = {};  ///< the run's own final result, as JSON of "test_accuracy" or "test_r2"; empty if unknown
 };
 
 /// Repeats a run in a new folder with one thing changed and the same partition, client numbers, cohorts and draws. Begins at the
