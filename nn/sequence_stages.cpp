@@ -169,7 +169,7 @@ class AttentionStage final : public RowStage {
               .output_stride = row_stride(size)};
     weights_size_ = static_cast<std::size_t>(shape_.heads) * shape_.positions * shape_.positions;
     weights_ = Buffer<float>(static_cast<std::size_t>(layers.max_rows()) * weights_size_);
-    scratch_size_ = row_stride(static_cast<std::size_t>(shape_.positions));
+    scratch_size_ = row_stride(static_cast<std::size_t>(shape_.positions) * static_cast<std::size_t>(shape_.positions));
     scratch_ = Buffer<float>(static_cast<std::size_t>(layers.max_pieces()) * scratch_size_);
   }
 

@@ -53,9 +53,10 @@ constexpr std::size_t row_stride(std::size_t size) {
 }
 
 enum class Scratch {
-  call,      ///< for one call of a stage
-  packed,    ///< for weights that a kernel packs
-  gradients  ///< for the signals between stages, in the backward pass over some rows
+  call,               ///< for one call of a stage
+  packed,             ///< for weights that a kernel packs
+  gradients_by_lane,  ///< for output gradients that a kernel orders by lane
+  gradients           ///< for the signals between stages, in the backward pass over some rows
 };
 
 /// At least `size` numbers, owned by the calling thread, for intermediate results. Calls with the same use and type return the same memory

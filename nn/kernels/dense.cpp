@@ -13,22 +13,24 @@ namespace {
 // A tile of results stays in registers: kMaxRows rows by two vectors.
 constexpr int kMaxRows = kTileRows;
 constexpr int kInputChunk = 64;  // inputs of a tile processed at once, so their weights and activations stay in L1
-// With at least this many rows, weights are copied to adjacent memory, one chunk of inputs at a time: the first number applies if
-// the weights are unaligned, the second if their stride maps a chunk's inputs to four of the 64 sets of the first-level cache.
-constexpr int kMinRowsToCopy = 3 * kMaxRows;
-constexpr int kMinRowsToCopyCrowded = 128;
+// With at least this many rows, weights are packed: the first number applies if they are unaligned, the second if their stride
+// maps a chunk's inputs to four of the 64 sets of the first-level cache.
+constexpr int kMinRowsToPack = 3 * kMaxRows;
+constexpr int kMinRowsToPackCrowded = 128;
 constexpr int kCrowdedOutputs = 256;
 constexpr int kStripOutputs = 2 * kLanes;
+constexpr int kLaneStride = static_cast<int>(whole_lanes(kMaxRows));
 constexpr int kLaneInputs = 2 * kLanes;  // inputs of a data-gradient tile whose vectors run along the inputs
 constexpr int kLaneDepth = std::bit_width(static_cast<unsigned>(kSumLanes)) - 1;
-constexpr int kCopiedInputs = 128;
-constexpr int kRowBlock = 64 * kMaxRows;  // rows to which a copy of weights is applied before the next copy
+constexpr int kDepth = 128;                 // packed inputs of a tile processed at once
+constexpr int kForwardRows = 8 * kMaxRows;  // rows to which a strip of packed weights is applied before the next
 // With at least one row per kOutputsPerRow outputs, a data gradient packs its weights, at most kPackedFloats at a time, and
 // applies them all to kLaneRows rows before the next rows.
 constexpr int kOutputsPerRow = 3;
 constexpr int kPackedFloats = 1 << 18;
-constexpr int kLaneRows = 16 * kMaxRows;
-constexpr int kPrefetchInputs = 4;  // number of inputs to prefetch ahead, in the backward pass
+constexpr int kLaneRows = 8 * kMaxRows;
+constexpr int kMinInputsToOrder = 256;  // from which the output gradients, too, are ordered by lane
+constexpr int kPrefetchInputs = 4;      // number of inputs to prefetch ahead, in the backward pass
 
 /// Weights of a strip of outputs. `next` is the distance to those that will be used soon, which are prefetched; 0: none. (A
 /// prefetch past the end of mapped memory searches the page tables in vain every time: a product took eight times as long.)
@@ -38,12 +40,24 @@ struct WeightStrip {
   std::size_t next = 0;
 };
 
+/// What a tile's sums start with: the biases (stride 0) or the sums over previous inputs.
+struct TileStart {
+  const float* data;
+  std::size_t stride;
+};
+
 template <int kRows, int kVectors, bool kTail>
-void forward_loop(const float* x, std::size_t x_stride, WeightStrip strip, int depth, float* y, std::size_t y_stride,
-                  [[maybe_unused]] int tail) {
+void forward_loop(const float* x, std::size_t x_stride, WeightStrip strip, int depth, TileStart start, float* y,
+                  std::size_t y_stride, int tail) {
   const float* w = strip.data;
   Lanes sum[kRows][kVectors];
-  load_tile(sum, y, y_stride);
+  if constexpr (kTail)
+    load_tile(sum, start.data, start.stride, tail);
+  else
+    load_tile(sum, start.data, start.stride);
+  unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA {
+    unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { __builtin_prefetch(y + r * y_stride + v * kLanes, 1, 3); });
+  });
   for (int i = 0; i < depth; ++i) {
     prefetch(w + strip.next);
     prefetch(w + strip.next + kLanes);
@@ -64,13 +78,14 @@ void forward_loop(const float* x, std::size_t x_stride, WeightStrip strip, int d
   store_tile(sum, y, y_stride);
 }
 
-/// y[r][o] += sum_i x[r][i] w[i][o] for `depth` inputs; `tail` outputs in the last vector.
+/// y[r][o] = start[r][o] + sum_i x[r][i] w[i][o] for `depth` inputs; `tail` outputs in the last vector.
 template <int kRows, int kVectors>
-void forward_tile(const float* x, std::size_t x_stride, WeightStrip w, int depth, float* y, std::size_t y_stride, int tail) {
+void forward_tile(const float* x, std::size_t x_stride, WeightStrip w, int depth, TileStart start, float* y, std::size_t y_stride,
+                  int tail) {
   if (tail == kLanes)
-    forward_loop<kRows, kVectors, false>(x, x_stride, w, depth, y, y_stride, tail);
+    forward_loop<kRows, kVectors, false>(x, x_stride, w, depth, start, y, y_stride, tail);
   else
-    forward_loop<kRows, kVectors, true>(x, x_stride, w, depth, y, y_stride, tail);
+    forward_loop<kRows, kVectors, true>(x, x_stride, w, depth, start, y, y_stride, tail);
 }
 
 /// Sums over the outputs, with kSums vectors of sums in registers. The parts of the lanes take turns on a piece of the outputs
@@ -101,15 +116,15 @@ FEDSTRIDE_INLINE void sum_outputs(int outputs, Lanes (&sums)[kSumParts][kSums], 
 
 /// to[i * kRows + r] = sum_o dy[r][o] w[i][o]; whole vectors are written.
 template <int kRows, int kInputs>
-void data_tile(const float* dy, std::size_t dy_stride, const float* w, int outputs, float* to) {
+void data_tile(const float* dy, std::size_t dy_stride, const float* w, std::size_t w_stride, int outputs, float* to) {
   constexpr int kSums = kInputs * kRows;
   Lanes sums[kSumParts][kSums] = {};
   sum_outputs(outputs, sums, [&](auto& sum, int o, auto get, auto) FEDSTRIDE_INLINE_LAMBDA {
-    unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { prefetch(w + (kPrefetchInputs + i) * outputs + o); });
+    unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { prefetch(w + (kPrefetchInputs + i) * w_stride + o); });
     Lanes weight[kInputs];
-    unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { weight[i] = get(w + i * outputs + o); });
+    unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { weight[i] = get(w + i * w_stride + o); });
     unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA {
-      const Lanes value = in_register(load(dy + r * dy_stride + o));
+      const Lanes value = in_register(get(dy + r * dy_stride + o));
       unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { sum[i * kRows + r] = fma(value, weight[i], sum[i * kRows + r]); });
     });
   });
@@ -130,26 +145,59 @@ constexpr auto kLaneOrder = [] {
   return order;
 }();
 
-/// dx[r][i] = sum_o dy[r][o] w[i][o] for kLaneInputs inputs, of which `width` are stored, from weights packed by
-/// pack_weights_by_lane(). The outputs of each lane of sum() are summed separately, with inputs along the vectors; these sums are
-/// then added pairwise, as sum() adds its lanes.
+/// Where each lane's outputs begin if outputs are ordered by lane, lanes in the order in which sum() adds them.
+std::array<int, kSumLanes> places_by_lane(int outputs) {
+  std::array<int, kSumLanes> first{};
+  for (int next = 0; const int lane : kLaneOrder) {
+    first[static_cast<std::size_t>(lane)] = next;
+    next += (outputs - lane + kSumLanes - 1) / kSumLanes;
+  }
+  return first;
+}
+
+/// Writes rows of `outputs` floats as columns, ordered by lane and `stride` floats apart, kLanes rows at a time; zeros for rows
+/// that are missing. row(r) is row r.
+FEDSTRIDE_INLINE void order_by_lane(auto&& row, int rows, int outputs, float* to, int stride) {
+  const std::array<int, kSumLanes> first = places_by_lane(outputs);
+  for (int r = 0; r < stride; r += kLanes)
+    for (int o = 0; o < outputs; o += kLanes) {
+      Lanes block[kLanes];
+      const int here = std::min(kLanes, outputs - o);
+      for (int k = 0; k < kLanes; ++k) block[k] = r + k < rows ? load_first(row(r + k) + o, here) : Lanes{};
+      transpose(block);
+      for (int k = 0; k < here; ++k)
+        store(to + (first[static_cast<std::size_t>((o + k) % kSumLanes)] + (o + k) / kSumLanes) * stride + r, block[k]);
+    }
+}
+
+/// Output gradients of a tile: rows as they are, kSumLanes floats from one output of a lane to the next, or, with a distance of 1
+/// between rows, columns ordered by lane.
+struct LaneGradients {
+  const float* data;
+  std::size_t row;
+  std::size_t output;
+};
+
+/// dx[r][i] = sum_o dy[r][o] w[i][o] for kLaneInputs inputs, of which `width` are stored, with weights ordered by lane. The outputs of each lane of sum() are summed separately, with inputs along the vectors; these sums are then added
+/// pairwise, as sum() adds its lanes.
 template <int kRows>
-void lane_tile(const float* dy, std::size_t dy_stride, const float* w, int outputs, float* dx, std::size_t dx_stride, int width) {
+void lane_tile(LaneGradients dy, const float* w, int outputs, float* dx, std::size_t dx_stride, int width) {
   constexpr int kVectors = kLaneInputs / kLanes;
   constexpr std::size_t kTile = kRows * kLaneInputs;
   alignas(64) float waiting[kLaneDepth * kTile];  // sums of 1, 2, 4 ... lanes that still need their partner
   Lanes sum[kRows][kVectors];
   int done = 0;
+  const float* from = dy.data;
   for (const int lane : kLaneOrder) {
     unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA {
       unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { sum[r][v] = Lanes{}; });
     });
-    const float* from = dy + lane;
-    for (int o = lane; o < outputs; o += kSumLanes, from += kSumLanes, w += kLaneInputs) {
+    if (dy.row != 1) from = dy.data + lane;
+    for (int o = lane; o < outputs; o += kSumLanes, from += dy.output, w += kLaneInputs) {
       Lanes weight[kVectors];
       unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { weight[v] = load(w + v * kLanes); });
       unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA {
-        const Lanes value = broadcast(from[r * dy_stride]);
+        const Lanes value = broadcast(from[r * dy.row]);
         unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { sum[r][v] = fma(value, weight[v], sum[r][v]); });
       });
     }
@@ -243,26 +291,26 @@ constexpr auto kLaneTiles = tile_table<1, kMaxRows>([]<int, int kRows>() { retur
 constexpr auto kWeightTiles1 = weight_tiles<1>();
 constexpr auto kWeightTiles4 = weight_tiles<kWeightInputs>();
 
-/// Copies `width` columns (at most two vectors) of `depth` rows, leaving no gaps between whole vectors.
-void copy_columns(const float* from, int stride, int depth, int width, float* to) {
-  for (int k = 0; k < depth; ++k, from += stride, to += kStripOutputs) {
-    store(to, load_first(from, std::min(width, kLanes)));
-    store(to + kLanes, width > kLanes ? load_first(from + kLanes, width - kLanes) : Lanes{});
-  }
+/// Copies `width` columns, a strip after the other, with zeros in a strip's missing columns.
+void pack_columns(const float* from, int stride, int depth, int width, float* to) {
+  for (; width > 0; width -= kStripOutputs, from += kStripOutputs)
+    for (int k = 0; k < depth; ++k, to += kStripOutputs) {
+      const float* const row = from + static_cast<std::size_t>(k) * stride;
+      store(to, load_first(row, std::min(width, kLanes)));
+      store(to + kLanes, width > kLanes ? load_first(row + kLanes, std::min(width - kLanes, kLanes)) : Lanes{});
+    }
 }
 
-void start_with(const float* bias, Rows y, int rows, int first, int last) {
-  for (int r = 0; r < rows; ++r)
-    for (int o = first; o < last; o += kLanes)
-      store(y[r] + o, bias == nullptr ? Lanes{} : load_first(bias + o, std::min(kLanes, last - o)));
-}
-
-/// Adds the products for a strip of at most kStripOutputs outputs to y.
-FEDSTRIDE_INLINE void add_strip(const float* x, std::size_t x_stride, int rows, WeightStrip w, int depth, float* y,
-                                std::size_t y_stride, int width) {
+/// Computes the products of a strip of at most kStripOutputs outputs, from output `o`, with `depth` inputs from input `i`, whose
+/// weights are w.
+FEDSTRIDE_INLINE void forward_strip(Rows x, int row, int rows, int i, int depth, WeightStrip w, const float* bias, Rows y, int o,
+                                    int last) {
+  static constexpr float kZeros[kStripOutputs] = {};
+  const int width = std::min(kStripOutputs, last - o);
   const auto& tiles = kForwardTiles[width > kLanes ? 1 : 0];
   const int tail = width > kLanes ? width - kLanes : width;
-  tiles[rows - 1](x, x_stride, w, depth, y, y_stride, tail);
+  const TileStart start = i > 0 ? TileStart{y[row] + o, y.stride} : TileStart{bias == nullptr ? kZeros : bias + o, 0};
+  tiles[rows - 1](x[row] + i, x.stride, w, depth, start, y[row] + o, y.stride, tail);
 }
 
 /// Computes weight gradients of at most kWeightInputs inputs and `width` outputs, with the tile function for these numbers.
@@ -329,32 +377,24 @@ void packed_weight_gradient(Rows x, const OutputGradients& dy, int outputs, int 
 
 void dense_forward(Rows x, int rows, int inputs, const float* w, int outputs, const float* bias, bool relu, Rows y, int first,
                    int last) {
-  start_with(bias, y, rows, first, last);
   const auto stride = static_cast<std::size_t>(outputs);
-  const auto add = [&](int i, int depth, int row, int count, int o, WeightStrip strip) {
-    add_strip(x[row] + i, x.stride, count, strip, depth, y[row] + o, y.stride, std::min(kStripOutputs, last - o));
-  };
-  const bool copies =
-      (rows >= kMinRowsToCopy && outputs % kLanes != 0) || (rows >= kMinRowsToCopyCrowded && outputs % kCrowdedOutputs == 0);
-  if (!copies) {
+  if ((rows >= kMinRowsToPack && outputs % kLanes != 0) || (rows >= kMinRowsToPackCrowded && outputs % kCrowdedOutputs == 0)) {
+    const int group = std::max(1, kPackedFloats / (kStripOutputs * inputs)) * kStripOutputs;
+    for (int o = first; o < last; o += group) {
+      const int here = std::min(group, last - o);
+      float* const packed = thread_scratch<Scratch::packed>(packed_weights_size(inputs, here));
+      pack_columns(w + o, outputs, inputs, here, packed);
+      dense_forward_packed(x, rows, inputs, packed, here, bias == nullptr ? nullptr : bias + o, {y.data + o, y.stride});
+    }
+  } else {
     for (int i = 0; i < inputs; i += kInputChunk) {
       const std::size_t next = i + kInputChunk < inputs ? kInputChunk * stride : 0;  // the next inputs' weights, same outputs
       for_blocks(rows, kMaxRows, [&](int row, int count) {
         for (int o = first; o < last; o += kStripOutputs)
-          add(i, std::min(kInputChunk, inputs - i), row, count, o, {w + i * stride + o, stride, next});
+          forward_strip(x, row, count, i, std::min(kInputChunk, inputs - i), {w + i * stride + o, stride, next}, bias, y, o,
+                        last);
       });
     }
-  } else {
-    alignas(64) float copy[kCopiedInputs * kStripOutputs];
-    for (int begin = 0; begin < rows; begin += kRowBlock)
-      for (int i = 0; i < inputs; i += kCopiedInputs)
-        for (int o = first; o < last; o += kStripOutputs) {
-          const int depth = std::min(kCopiedInputs, inputs - i);
-          copy_columns(w + i * stride + o, outputs, depth, std::min(kStripOutputs, last - o), copy);
-          for_blocks(std::min(kRowBlock, rows - begin), kMaxRows, [&](int row, int count) {
-            add(i, depth, begin + row, count, o, {copy, kStripOutputs});
-          });
-        }
   }
   if (relu)
     for (int r = 0; r < rows; ++r)
@@ -365,20 +405,23 @@ std::size_t packed_weights_size(int inputs, int outputs) {
   return static_cast<std::size_t>((outputs + kStripOutputs - 1) / kStripOutputs) * inputs * kStripOutputs;
 }
 
-void pack_weights(const float* w, int inputs, int outputs, float* to) {
-  for (int o = 0; o < outputs; o += kStripOutputs, to += static_cast<std::size_t>(inputs) * kStripOutputs)
-    copy_columns(w + o, outputs, inputs, std::min(kStripOutputs, outputs - o), to);
-}
+void pack_weights(const float* w, int inputs, int outputs, float* to) { pack_columns(w, outputs, inputs, outputs, to); }
 
 void dense_forward_packed(Rows x, int rows, int inputs, const float* packed, int outputs, const float* bias, Rows y) {
-  start_with(bias, y, rows, 0, outputs);
-  for (int o = 0; o < outputs; o += kStripOutputs)
-    for (int i = 0; i < inputs; i += kCopiedInputs) {
-      const float* const weights = packed + static_cast<std::size_t>(o) * inputs + static_cast<std::size_t>(i) * kStripOutputs;
-      for_blocks(rows, kMaxRows, [&](int row, int count) {
-        add_strip(x[row] + i, x.stride, count, {weights, kStripOutputs}, std::min(kCopiedInputs, inputs - i), y[row] + o,
-                  y.stride, std::min(kStripOutputs, outputs - o));
-      });
+  for (int begin = 0; begin < rows; begin += kForwardRows)
+    for (int o = 0; o < outputs; o += kStripOutputs) {
+      const float* weights = packed + static_cast<std::size_t>(o) * inputs;
+      int i = 0;
+      do {  // without inputs, the results are the biases
+        const int depth = std::min(kDepth, inputs - i);
+        const bool is_last = i + kDepth >= inputs && o + kStripOutputs >= outputs;
+        const std::size_t next = is_last ? 0 : static_cast<std::size_t>(depth) * kStripOutputs;
+        for_blocks(std::min(kForwardRows, rows - begin), kMaxRows, [&](int row, int count) {
+          forward_strip(x, begin + row, count, i, depth, {weights, kStripOutputs, next}, bias, y, o, outputs);
+        });
+        weights += depth * kStripOutputs;
+        i += kDepth;
+      } while (i < inputs);
     }
 }
 
@@ -393,15 +436,20 @@ void dense_data_gradient(Rows dy, int rows, const float* w, int outputs, Rows dx
     }
     return;
   }
+  const auto stride = static_cast<std::size_t>(outputs);
+  row_products(dy, rows, w + static_cast<std::size_t>(first) * stride, stride, last - first, outputs,
+               {dx.data + first, dx.stride});
+}
+
+void row_products(Rows a, int rows, const float* b, std::size_t b_stride, int columns, int size, Rows y) {
   alignas(64) float sums[whole_lanes(2 * kMaxRows)];
   for_blocks(rows, kMaxRows, [&](int row, int count) {
-    for (int i = first; i < last; i += 2) {
-      const int inputs = std::min(2, last - i);
-      const auto& tiles = kDataTiles[inputs - 1];
-      tiles[count - 1](dy[row], dy.stride, w + static_cast<std::size_t>(i) * outputs, outputs, sums);
-      for (int r = 0; r < count; ++r) dx[row + r][i] = sums[r];
-      if (inputs == 2)
-        for (int r = 0; r < count; ++r) dx[row + r][i + 1] = sums[count + r];
+    for (int i = 0; i < columns; i += 2) {
+      const bool two = i + 1 < columns;
+      kDataTiles[two ? 1 : 0][count - 1](a[row], a.stride, b + static_cast<std::size_t>(i) * b_stride, b_stride, size, sums);
+      for (int r = 0; r < count; ++r) y[row + r][i] = sums[r];
+      if (two)
+        for (int r = 0; r < count; ++r) y[row + r][i + 1] = sums[count + r];
     }
   });
 }
@@ -412,31 +460,29 @@ std::size_t packed_by_lane_size(int inputs, int outputs) {
 
 void pack_weights_by_lane(const float* w, int inputs, int outputs, float* to) {
   const auto stride = static_cast<std::size_t>(outputs);
-  std::array<int, kSumLanes> first{};  // the place of each lane's first output
-  for (int next = 0; const int lane : kLaneOrder) {
-    first[static_cast<std::size_t>(lane)] = next;
-    next += (outputs - lane + kSumLanes - 1) / kSumLanes;
-  }
   for (int i = 0; i < inputs; i += kLaneInputs, to += kLaneInputs * stride)
-    for (int v = 0; v < kLaneInputs; v += kLanes)
-      for (int o = 0; o < outputs; o += kLanes) {
-        Lanes block[kLanes];
-        const int here = std::min(kLanes, outputs - o);
-        for (int k = 0; k < kLanes; ++k)
-          block[k] = i + v + k < inputs ? load_first(w + static_cast<std::size_t>(i + v + k) * stride + o, here) : Lanes{};
-        transpose(block);
-        for (int k = 0; k < here; ++k)
-          store(to + (first[static_cast<std::size_t>((o + k) % kSumLanes)] + (o + k) / kSumLanes) * kLaneInputs + v, block[k]);
-      }
+    order_by_lane([&](int k) { return w + static_cast<std::size_t>(i + k) * stride; }, inputs - i, outputs, to, kLaneInputs);
 }
 
 void dense_data_gradient_packed(Rows dy, int rows, const float* packed, int inputs, int outputs, Rows dx) {
-  for (int begin = 0; begin < rows; begin += kLaneRows)
-    for (int i = 0; i < inputs; i += kLaneInputs)
-      for_blocks(std::min(kLaneRows, rows - begin), kMaxRows, [&](int row, int count) {
-        kLaneTiles[count - 1](dy[begin + row], dy.stride, packed + static_cast<std::size_t>(i) * outputs, outputs,
-                              dx[begin + row] + i, dx.stride, std::min(kLaneInputs, inputs - i));
+  const bool ordered = inputs >= kMinInputsToOrder;
+  const std::size_t tile = static_cast<std::size_t>(outputs) * kLaneStride;
+  float* const gradients = ordered ? thread_scratch<Scratch::gradients_by_lane>(kLaneRows / kMaxRows * tile) : nullptr;
+  for_blocks(rows, kLaneRows, [&](int begin, int here) {
+    if (ordered)
+      for_blocks(here, kMaxRows, [&, to = gradients](int row, int count) mutable {
+        order_by_lane([&](int r) { return dy[begin + row + r]; }, count, outputs, to, kLaneStride);
+        to += tile;
       });
+    for (int i = 0; i < inputs; i += kLaneInputs)
+      for_blocks(here, kMaxRows, [&, from = gradients](int row, int count) mutable {
+        const LaneGradients rows_of_tile =
+            ordered ? LaneGradients{from, 1, kLaneStride} : LaneGradients{dy[begin + row], dy.stride, kSumLanes};
+        kLaneTiles[count - 1](rows_of_tile, packed + static_cast<std::size_t>(i) * outputs, outputs, dx[begin + row] + i,
+                              dx.stride, std::min(kLaneInputs, inputs - i));
+        if (ordered) from += tile;
+      });
+  });
 }
 
 void dense_both_gradients(Rows x, Rows dy, int rows, const float* w, int outputs, Rows dx, int first, int last, float* dw) {

@@ -16,7 +16,7 @@ inline constexpr int kFusedRows = kTileRows;
 /// True if the output gradients exceed the first-level cache: dense_weight_gradient() then reads them once for
 /// kPackedInputs inputs.
 bool packs_weight_gradient(int rows, int outputs);
-inline constexpr int kPackedInputs = 64;
+inline constexpr int kPackedInputs = 128;
 
 /// y[r][o] = bias[o] + sum_i x[r][i] w[i][o] for outputs [first, last), first a multiple of kLanes; bias may be null.
 /// relu: negative results become zero.
@@ -32,6 +32,9 @@ void dense_forward_packed(Rows x, int rows, int inputs, const float* packed, int
 
 /// dx[r][i] = sum_o dy[r][o] w[i][o] for inputs [first, last).
 void dense_data_gradient(Rows dy, int rows, const float* w, int outputs, Rows dx, int first, int last);
+
+/// y[r][c] = sum_i a[r][i] b[c][i] for i < size; rows of b are b_stride apart.
+void row_products(Rows a, int rows, const float* b, std::size_t b_stride, int columns, int size, Rows y);
 
 /// Packs weights for many calls of dense_data_gradient_packed(), into packed_by_lane_size() floats.
 std::size_t packed_by_lane_size(int inputs, int outputs);

@@ -3,18 +3,45 @@
 #include <algorithm>
 #include <cmath>
 
-#include "nn/kernels/squares.hpp"
+#include "nn/kernels/dense.hpp"
 #include "nn/kernels/tiles.hpp"
 
 namespace fedstride {
 namespace {
 
-float dot(const float* a, const float* b, int size) {
-  LaneSums total;
-  for_sum_lanes(size, [&](auto part, int i, auto get)
-                          FEDSTRIDE_INLINE_LAMBDA { total.part[part] = fma(get(a + i), get(b + i), total.part[part]); });
-  return sum(total);
+/// Weights of a tile of sums: that of row r and position k is data[r * row + k * position].
+struct MixWeights {
+  const float* data;
+  std::size_t row;
+  std::size_t position;
+};
+
+/// to[r][j] = sum_k weight(r, k) from[k][j], k in ascending order, for the positions k <= first + r or, if kLater, from
+/// first + r to `last`.
+template <int kRows, bool kLater>
+void mix_tile(MixWeights weights, const float* from, std::size_t from_stride, int first, int last, int size, float* to,
+              std::size_t to_stride) {
+  for_vectors(size, [&](int j, auto get, auto put) FEDSTRIDE_INLINE_LAMBDA {
+    Lanes sum[kRows] = {};
+    const auto add = [&](int k, auto&& includes) FEDSTRIDE_INLINE_LAMBDA {
+      const Lanes value = in_register(get(from + k * from_stride + j));
+      const float* const weight = weights.data + k * weights.position;
+      unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA {
+        if (includes(r)) sum[r] = fma(value, weight[r * weights.row], sum[r]);
+      });
+    };
+    const auto all = [](auto) FEDSTRIDE_INLINE_LAMBDA { return true; };
+    if constexpr (kLater) {
+      for (int k = first; k < first + kRows; ++k) add(k, [&](int r) FEDSTRIDE_INLINE_LAMBDA { return first + r <= k; });
+      for (int k = first + kRows; k <= last; ++k) add(k, all);
+    } else {
+      for (int k = 0; k <= first; ++k) add(k, all);
+      for (int k = first + 1; k < first + kRows; ++k) add(k, [&](int r) FEDSTRIDE_INLINE_LAMBDA { return k <= first + r; });
+    }
+    unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA { put(to + r * to_stride + j, sum[r]); });
+  });
 }
+constexpr auto kMixTiles = tile_table<2, kTileRows>([]<int kWhich, int kRows>() { return &mix_tile<kRows, kWhich == 2>; });
 
 /// Replaces the first `count` values with e^(value - largest) / sum.
 void softmax(float* values, int count) {
@@ -32,48 +59,58 @@ FEDSTRIDE_INLINE Lanes one_less_square(Lanes x) { return fma(-x, x, broadcast(1.
 
 void attention_forward(const AttentionShape& shape, const float* input, float* weights, float* output) {
   const int size = shape.size / shape.heads, length = shape.positions;
-  const auto count = static_cast<std::size_t>(size);
   const float factor = 1 / std::sqrt(static_cast<float>(size));
-  for (int head = 0; head < shape.heads; ++head) {
+  for (int head = 0; head < shape.heads; ++head, weights += static_cast<std::size_t>(length) * length) {
     const float* const queries = input + head * size;
     const float* const keys = queries + shape.size;
     const float* const values = keys + shape.size;
-    for (int t = 0; t < length; ++t) {
-      float* const row = weights + (static_cast<std::size_t>(head) * length + t) * length;
-      float* const out = output + t * shape.output_stride + head * size;
-      for (int s = 0; s <= t; ++s) row[s] = factor * dot(queries + t * shape.input_stride, keys + s * shape.input_stride, size);
-      softmax(row, t + 1);
-      std::fill_n(out, size, 0.0F);
-      for (int s = 0; s <= t; ++s) add_scaled(out, values + s * shape.input_stride, row[s], count);
-    }
+    for_blocks(length, kTileRows, [&](int first, int count) {
+      float* const rows = weights + static_cast<std::size_t>(first) * length;
+      row_products({const_cast<float*>(queries) + first * shape.input_stride, shape.input_stride}, count, keys,
+                   shape.input_stride, first + count, size, {rows, static_cast<std::size_t>(length)});
+      for (int r = 0; r < count; ++r) {
+        float* const row = rows + r * length;
+        for (int s = 0; s <= first + r; ++s) row[s] *= factor;
+        softmax(row, first + r + 1);
+      }
+      kMixTiles[0][count - 1]({rows, static_cast<std::size_t>(length), 1}, values, shape.input_stride, first, length - 1, size,
+                              output + first * shape.output_stride + head * size, shape.output_stride);
+    });
   }
 }
 
 void attention_backward(const AttentionShape& shape, const float* input, const float* weights, const float* d_output,
                         float* scratch, float* d_input) {
   const int size = shape.size / shape.heads, length = shape.positions;
-  const auto count = static_cast<std::size_t>(size);
+  const auto stride = static_cast<std::size_t>(length);
   const float factor = 1 / std::sqrt(static_cast<float>(size));
-  for (int t = 0; t < length; ++t) std::fill_n(d_input + t * shape.input_stride, 3 * shape.size, 0.0F);
-  for (int head = 0; head < shape.heads; ++head) {
-    const auto at = [&](auto* base, int part, int position) {
-      return base + position * shape.input_stride + part * shape.size + head * size;
-    };
-    for (int t = 0; t < length; ++t) {
-      const float* const row = weights + (static_cast<std::size_t>(head) * length + t) * length;
-      const float* const d_out = d_output + t * shape.output_stride + head * size;
-      float mean = 0;
-      for (int s = 0; s <= t; ++s) {
-        scratch[s] = dot(d_out, at(input, 2, s), size);
-        mean = fma(row[s], scratch[s], mean);
+  for (int head = 0; head < shape.heads; ++head, weights += stride * stride) {
+    const float* const queries = input + head * size;
+    const float* const keys = queries + shape.size;
+    const float* const values = keys + shape.size;
+    const float* const d_out = d_output + head * size;
+    float* const d_queries = d_input + head * size;
+    for_blocks(length, kTileRows, [&](int first, int count) {
+      float* const d_scores = scratch + first * stride;
+      row_products({const_cast<float*>(d_out) + first * shape.output_stride, shape.output_stride}, count, values,
+                   shape.input_stride, first + count, size, {d_scores, stride});
+      for (int r = 0; r < count; ++r) {
+        const float* const row = weights + (first + r) * stride;
+        float* const d_row = d_scores + r * stride;
+        float mean = 0;
+        for (int s = 0; s <= first + r; ++s) mean = fma(row[s], d_row[s], mean);
+        for (int s = 0; s <= first + r; ++s) d_row[s] = factor * row[s] * (d_row[s] - mean);
       }
-      for (int s = 0; s <= t; ++s) {
-        const float d_score = factor * row[s] * (scratch[s] - mean);
-        add_scaled(at(d_input, 0, t), at(input, 1, s), d_score, count);
-        add_scaled(at(d_input, 1, s), at(input, 0, t), d_score, count);
-        add_scaled(at(d_input, 2, s), d_out, row[s], count);
-      }
-    }
+      kMixTiles[0][count - 1]({d_scores, stride, 1}, keys, shape.input_stride, first, length - 1, size,
+                              d_queries + first * shape.input_stride, shape.input_stride);
+    });
+    for_blocks(length, kTileRows, [&](int first, int count) {
+      float* const d_keys = d_queries + shape.size + first * shape.input_stride;
+      const auto& mix = kMixTiles[1][count - 1];
+      mix({scratch + first, 1, stride}, queries, shape.input_stride, first, length - 1, size, d_keys, shape.input_stride);
+      mix({weights + first, 1, stride}, d_out, shape.output_stride, first, length - 1, size, d_keys + shape.size,
+          shape.input_stride);
+    });
   }
 }
 

@@ -10,6 +10,7 @@
 #include "nn/kernels/buffer.hpp"
 #include "nn/kernels/conv.hpp"
 #include "nn/kernels/dense.hpp"
+#include "nn/kernels/sequences.hpp"
 #include "nn/kernels/softmax.hpp"
 #include "nn/kernels/squares.hpp"
 
@@ -121,6 +122,76 @@ TEST_CASE("softmax adds up 16 lanes of powers") {
     for (int c = 1; c < classes; ++c)
       CHECK(gradient[static_cast<std::size_t>(c)] == powers[static_cast<std::size_t>(c)] * (1.0F / total.sum()));
   }
+}
+
+TEST_CASE("attention adds up a head's values in 16 lanes and positions in order, and looks at no later position") {
+  for (const int length : {1, 2, 11, 12, 13, 40})
+    for (const int size : {3, 16, 20, 32}) {
+      CAPTURE(length);
+      CAPTURE(size);
+      const int heads = 2, all = heads * size;
+      const RandomRows input(length, 3 * all, 7), d_output(length, all, 8);
+      RandomRows output(length, all, 9), d_input(length, 3 * all, 10);
+      Buffer<float> weights(static_cast<std::size_t>(heads * length * length)),
+          scratch(static_cast<std::size_t>(length * length));
+      const AttentionShape shape{length, all, heads, input.view.stride, output.view.stride};
+      attention_forward(shape, input.view.data, weights.data(), output.view.data);
+      attention_backward(shape, input.view.data, weights.data(), d_output.view.data, scratch.data(), d_input.view.data);
+      int others = 0;
+      for (int head = 0; head < heads; ++head) {
+        const auto at = [&](int part, int t, int j) { return input.view[t][part * all + head * size + j]; };
+        const auto d_at = [&](int part, int t, int j) { return d_input.view[t][part * all + head * size + j]; };
+        const auto d_out = [&](int t, int j) { return d_output.view[t][head * size + j]; };
+        const auto dot = [&](auto&& a, auto&& b) {
+          Scalar total;
+          for (int j = 0; j < size; ++j) total.lanes[j % 16] = fused(a(j), b(j), total.lanes[j % 16]);
+          return total.sum();
+        };
+        const float factor = 1 / std::sqrt(static_cast<float>(size));
+        std::vector<std::vector<float>> shares(static_cast<std::size_t>(length)), d_scores(static_cast<std::size_t>(length));
+        for (int t = 0; t < length; ++t) {
+          std::vector<float>& share = shares[static_cast<std::size_t>(t)];
+          std::vector<float>& d_score = d_scores[static_cast<std::size_t>(t)];
+          for (int s = 0; s <= t; ++s)
+            share.push_back(factor * dot([&](int j) { return at(0, t, j); }, [&](int j) { return at(1, s, j); }));
+          const float largest = *std::ranges::max_element(share);
+          Scalar total;
+          for (std::size_t s = 0; s < share.size(); ++s) {
+            share[s] = exp(broadcast(share[s] - largest))[0];
+            total.lanes[s % 16] += share[s];
+          }
+          for (float& each : share) each *= 1 / total.sum();
+          float mean = 0;
+          for (int s = 0; s <= t; ++s) {
+            d_score.push_back(dot([&](int j) { return d_out(t, j); }, [&](int j) { return at(2, s, j); }));
+            mean = fused(share[static_cast<std::size_t>(s)], d_score.back(), mean);
+          }
+          for (std::size_t s = 0; s < share.size(); ++s) d_score[s] = factor * share[s] * (d_score[s] - mean);
+        }
+        const auto mixed = [&](const auto& of, int first, int last, auto&& value, auto&& place) {
+          float sum = 0;
+          for (int k = first; k <= last; ++k) {
+            const auto [row, column] = place(k);
+            sum = fused(value(k), of[static_cast<std::size_t>(row)][static_cast<std::size_t>(column)], sum);
+          }
+          return sum;
+        };
+        for (int t = 0; t < length; ++t)
+          for (int j = 0; j < size; ++j) {
+            const auto earlier = [&](int s) { return std::pair(t, s); };
+            const auto later = [&](int k) { return std::pair(k, t); };
+            others += output.view[t][head * size + j] != mixed(
+                                                             shares, 0, t, [&](int s) { return at(2, s, j); }, earlier);
+            others += d_at(0, t, j) != mixed(
+                                           d_scores, 0, t, [&](int s) { return at(1, s, j); }, earlier);
+            others += d_at(1, t, j) != mixed(
+                                           d_scores, t, length - 1, [&](int k) { return at(0, k, j); }, later);
+            others += d_at(2, t, j) != mixed(
+                                           shares, t, length - 1, [&](int k) { return d_out(k, j); }, later);
+          }
+      }
+      CHECK(others == 0);
+    }
 }
 
 TEST_CASE("filters' gradients add up spots in order, in two sets where a filter is small") {
