@@ -2,7 +2,6 @@
 
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -22,18 +21,12 @@ void check_value(std::string_view name, const Valid& valid, const Value& value) 
 
 /// A closed family is a std::variant of parts (core/part.hpp has open families); the variant is the registry. Each part has
 ///   static constexpr std::string_view kName, kSummary;
-///   static constexpr auto kFields = std::tuple{Field{...}, ...};
+///   static constexpr auto kFields = fields(Field{...}, ...);
 /// Calls visit(default-constructed part) for every part in order.
 template <class Family, class Visitor>
 void for_each_part(Visitor&& visitor) {
   [&]<std::size_t... I>(std::index_sequence<I...>) { (visitor(std::variant_alternative_t<I, Family>{}), ...); }
   (std::make_index_sequence<std::variant_size_v<Family>>{});
-}
-
-/// Calls visit(field) for every field of one part.
-template <class Part, class Visitor>
-void for_each_field(Visitor&& visitor) {
-  std::apply([&](const auto&... field) { (visitor(field), ...); }, Part::kFields);
 }
 
 template <class Family>

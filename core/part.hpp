@@ -15,7 +15,7 @@ namespace fedstride {
 
 /// A part of a family (an optimizer, a partition, ...); code that uses a part does not know its type. A family is an abstract
 /// class derived from Part, whose optional functions have defaults. Its parts look like this:
-///   struct MySettings { double alpha = 1; static constexpr auto kFields = std::tuple{Field{"my-alpha", &MySettings::alpha, ...}}; };
+///   struct MySettings { double alpha = 1; static constexpr auto kFields = fields(Field{"my-alpha", &MySettings::alpha, ...}); };
 ///   struct MyPart final : PartBase<FamilyPart, MyPart, MySettings> {
 ///     static constexpr std::string_view kName = "my-part", kSummary = "...";
 ///     ... override ...
@@ -47,7 +47,7 @@ class Part {
 
 /// For parts without settings.
 struct NoSettings {
-  static constexpr auto kFields = std::tuple{};
+  static constexpr auto kFields = fields();
 };
 
 /// The base of part Self in family Interface: the settings are its members. Self({.alpha = 2}) sets them if Self inherits the
@@ -63,7 +63,7 @@ class PartBase : public Interface, public Settings {
   void* object() final { return static_cast<Settings*>(this); }
   std::unique_ptr<Part> clone() const final {
     static_assert(std::is_final_v<Self>, "a part must be final: a copy of an object of a derived class would be sliced");
-    return std::make_unique<Self>(static_cast<const Self&>(*this));
+    return std::unique_ptr<Part>(new Self(static_cast<const Self&>(*this)));
   }
 };
 
@@ -139,7 +139,8 @@ class Chosen : public ChosenPart {
   Chosen() : ChosenPart(Interface::family(), Interface::family().parts().front()->clone()) {}
   /// Chooses this part.
   template <std::derived_from<Interface> P>
-  Chosen(P part) : ChosenPart(Interface::family(), std::make_unique<P>(std::move(part))) {}  // NOLINT: implicit on purpose
+  Chosen(P part)  // NOLINT: implicit on purpose
+      : ChosenPart(Interface::family(), std::unique_ptr<Part>(new P(std::move(part)))) {}
 
   static PartFamily& registry() { return Interface::family(); }
 
@@ -151,7 +152,7 @@ class Chosen : public ChosenPart {
 /// Adds parts to a family, in order.
 template <class Interface, std::derived_from<Interface>... P>
 void add_parts(PartFamily& family) {
-  (family.add(std::make_unique<P>()), ...);
+  (family.add(std::unique_ptr<Part>(new P)), ...);
 }
 
 /// Adds a part to its family under its kName: add_part<Optimizer>(MyOptimizer{}). Its settings become the defaults. Must be

@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <string>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -58,13 +57,13 @@ struct PartChoice<ChoiceList<Interface, P...>, Name> : detail::SettingsOf<P>... 
     ((has<P>() ? void(part = P(static_cast<const detail::SettingsOf<P>&>(*this))) : void()), ...);
     return part;
   }
-  static constexpr auto fields() {
+  static constexpr auto choice_fields() {
     constexpr auto kOfPart = []<class One>(std::type_identity<One>) {
-      return std::apply([](const auto&... field) { return std::tuple{read_if_chosen<One>(field)...}; }, One::kFields);
+      return One::kFields([](const auto&... field) { return fields(read_if_chosen<One>(field)...); });
     };
-    return std::tuple_cat(std::tuple{Field{Interface::kKey, &PartChoice::chosen, Interface::kPurpose,
-                                           Valid{.known = detail::known_parts<Interface>}}},
-                          kOfPart(std::type_identity<P>{})...);
+    return fields(
+        Field{Interface::kKey, &PartChoice::chosen, Interface::kPurpose, Valid{.known = detail::known_parts<Interface>}},
+        kOfPart(std::type_identity<P>{})...);
   }
 
  private:

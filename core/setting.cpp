@@ -51,6 +51,26 @@ std::string setting_text(const Settings& settings, std::string_view key) {
   return found == settings.end() ? std::string() : value_text(found->second.value);
 }
 
+namespace detail {
+
+double number_of(const SettingValue& value) {
+  const auto* whole = std::get_if<std::int64_t>(&value);
+  return whole != nullptr ? static_cast<double>(*whole) : std::get<double>(value);
+}
+
+SettingValue choice_value(std::string_view name) { return std::string(name); }
+
+std::size_t choice_place(std::span<const std::string_view> names, const SettingValue& value) {
+  return static_cast<std::size_t>(std::ranges::find(names, std::get<std::string>(value)) - names.begin());
+}
+
+void add_setting(std::vector<SettingInfo>& infos, const SettingFacts& facts, const SettingType& type, std::ptrdiff_t offset,
+                 const SettingInfo::Condition& condition, bool (*holds)(const void*, const SettingInfo::Condition&)) {
+  infos.push_back({facts, type, offset, condition, holds});
+}
+
+}  // namespace detail
+
 std::string SettingInfo::valid_text() const {
   switch (kind) {
     case SettingKind::flag:

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -11,7 +13,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <variant>
 #include <vector>
@@ -96,20 +97,28 @@ concept TextValue = requires(const Value value) {
   { Value::read(std::string_view()) } -> std::same_as<Value>;
 };
 
+/// What a setting says of itself.
+struct SettingFacts {
+  std::string_view name;
+  std::string_view help;
+  Valid valid = {};
+  Shapes shapes = Shapes::model;
+  Question question = {};  ///< for a part's setting, the question of its family
+  Shown shown = Shown::seldom;
+};
+
 /// One setting of a part: its name as flag and key, its member, its meaning (with unit) and its valid values. Value is double,
 /// an AutoValue, int, std::int64_t, std::uint64_t, bool, std::string, a TextValue or a Choice. The default is the member's initial
 /// value.
 template <class Owner, class Value>
-struct Field {
-  std::string_view name;
+struct Field : SettingFacts {
   Value Owner::*member;
-  std::string_view help;
-  Valid valid = {};
-  Shapes shapes = Shapes::model;
   /// True if the owner's other settings leave this one in effect; null: always.
-  bool (Owner::*is_read)() const = nullptr;
-  Question question = {};  ///< for a part's setting, the question of its family
-  Shown shown = Shown::seldom;
+  bool (Owner::*is_read)() const;
+
+  constexpr Field(std::string_view called, Value Owner::*held, std::string_view meaning, const Valid& good = {},
+                  Shapes shaped = Shapes::model, bool (Owner::*condition)() const = nullptr)
+      : SettingFacts{called, meaning, good, shaped}, member(held), is_read(condition) {}
 
   constexpr Field often() const { return with(question, Shown::often); }
   constexpr Field first() const { return with(question, Shown::first); }
@@ -121,19 +130,16 @@ struct Field {
   }
 };
 
-template <class Owner, class Value>
-Field(std::string_view, Value Owner::*, std::string_view) -> Field<Owner, Value>;
-template <class Owner, class Value>
-Field(std::string_view, Value Owner::*, std::string_view, Valid) -> Field<Owner, Value>;
-template <class Owner, class Value>
-Field(std::string_view, Value Owner::*, std::string_view, Valid, Shapes) -> Field<Owner, Value>;
-template <class Owner, class Value>
-Field(std::string_view, Value Owner::*, std::string_view, Valid, Shapes, bool (Owner::*)() const) -> Field<Owner, Value>;
-
+/// A list of fields and of other lists, in order: fields(...)(visit) returns visit(all of them). It compiles faster than a
+/// std::tuple.
+template <class... F>
+constexpr auto fields(const F&... field) {
+  return [=](const auto& visit) { return visit(field...); };
+}
 /// The fields that answer one question.
-template <class... Fields>
-constexpr std::tuple<Fields...> about(Question question, const Fields&... fields) {
-  return {fields.with(question, fields.shown)...};
+template <class... F>
+constexpr auto about(Question question, const F&... field) {
+  return fields(field.with(question, field.shown)...);
 }
 
 /// A value as written in a file; a choice is written as its name.
@@ -143,24 +149,30 @@ std::string value_text(const SettingValue& value);
 
 enum class SettingKind { flag, whole, number, text, choice };
 
-/// A type-erased Field: one type for every owner and every type of value.
-struct SettingInfo {
-  std::string_view name;
-  std::string_view help;
+/// What a setting's values are, and how its member holds them.
+struct SettingType {
   SettingKind kind = SettingKind::text;
-  bool may_be_auto = false;  ///< a number, or the text "auto"
-  Valid valid = {};
-  Shapes shapes = Shapes::model;
-  Question question = {};
-  Shown shown = Shown::seldom;
+  bool may_be_auto = false;                        ///< a number, or the text "auto"
   std::span<const std::string_view> choices = {};  ///< the valid names, if it is a choice
   std::int64_t lowest = 0;                         ///< lowest value the member can hold, if it is a whole number
   std::int64_t highest = 0;
-  SettingValue (*get)(const void* owner) = nullptr;
+  SettingValue (*value_in)(const void* member) = nullptr;
+  void (*put)(void* member, const SettingValue& value) = nullptr;
+};
+
+/// A type-erased Field: one type for every owner and every type of value.
+struct SettingInfo : SettingFacts, SettingType {
+  using Condition = std::array<std::ptrdiff_t, 2>;  ///< holds a pointer to a member function
+
+  std::ptrdiff_t offset = 0;  ///< of the member in its owner: what a pointer to a data member holds (Itanium C++ ABI)
+  Condition condition = {};   ///< the Field's is_read
+  bool (*holds)(const void* owner, const Condition& condition) = nullptr;
+
+  SettingValue get(const void* owner) const { return value_in(static_cast<const char*>(owner) + offset); }
   /// Requires a value of this setting's kind that check() accepts.
-  void (*set)(void* owner, const SettingValue& value) = nullptr;
+  void set(void* owner, const SettingValue& value) const { put(static_cast<char*>(owner) + offset, value); }
   /// False if the owner's other settings disable this one.
-  bool (*is_read)(const void* owner) = nullptr;
+  bool is_read(const void* owner) const { return holds(owner, condition); }
 
   /// "a number above 0", "valid: keep, reset", "true or false", "a text".
   std::string valid_text() const;
@@ -174,28 +186,20 @@ struct SettingInfo {
   }
 };
 
-/// The settings of a type with `static constexpr auto kFields = std::tuple{Field{...}, ...}`, in order.
-template <class Owner>
-std::span<const SettingInfo> settings_of();
-
 namespace detail {
 
-template <class Fields, std::size_t kIndex>
-auto& member_of(auto& owner) {
-  return owner.*(std::get<kIndex>(Fields::kFields).member);
-}
+double number_of(const SettingValue& value);
+SettingValue choice_value(std::string_view name);
+/// The place of the value's name, which is one of these.
+std::size_t choice_place(std::span<const std::string_view> names, const SettingValue& value);
+void add_setting(std::vector<SettingInfo>& infos, const SettingFacts& facts, const SettingType& type, std::ptrdiff_t offset,
+                 const SettingInfo::Condition& condition, bool (*holds)(const void*, const SettingInfo::Condition&));
 
-inline double number_of(const SettingValue& value) {
-  const auto* whole = std::get_if<std::int64_t>(&value);
-  return whole != nullptr ? static_cast<double>(*whole) : std::get<double>(value);
-}
-
-template <class Owner, class Fields, std::size_t kIndex>
-SettingValue get_setting(const void* owner) {
-  const auto& value = member_of<Fields, kIndex>(*static_cast<const Owner*>(owner));
-  using Value = std::remove_cvref_t<decltype(value)>;
+template <class Value>
+SettingValue value_in(const void* member) {
+  const auto& value = *static_cast<const Value*>(member);
   if constexpr (Choice<Value>)
-    return std::string(choice_name(value));
+    return choice_value(choice_name(value));
   else if constexpr (AutoValue<Value>)
     return value.is_auto ? SettingValue(std::string("auto"))
                          : SettingValue(std::conditional_t<std::is_same_v<Value, AutoWhole>, std::int64_t, double>(value.value));
@@ -207,18 +211,11 @@ SettingValue get_setting(const void* owner) {
     return value;
 }
 
-template <class Owner, class Fields, std::size_t kIndex>
-bool is_setting_read(const void* owner) {
-  const auto is_read = std::get<kIndex>(Fields::kFields).is_read;
-  return is_read == nullptr || (static_cast<const Owner*>(owner)->*is_read)();
-}
-
-template <class Owner, class Fields, std::size_t kIndex>
-void set_setting(void* owner, const SettingValue& value) {
-  auto& member = member_of<Fields, kIndex>(*static_cast<Owner*>(owner));
-  using Value = std::remove_cvref_t<decltype(member)>;
+template <class Value>
+void put(void* place, const SettingValue& value) {
+  auto& member = *static_cast<Value*>(place);
   if constexpr (Choice<Value>) {
-    member = *find_choice<Value>(std::get<std::string>(value));
+    member = static_cast<Value>(choice_place(kChoiceNames<Value>, value));
   } else if constexpr (std::is_same_v<Value, double>) {
     member = number_of(value);
   } else if constexpr (AutoValue<Value>) {
@@ -235,56 +232,66 @@ void set_setting(void* owner, const SettingValue& value) {
   }
 }
 
-template <class Owner, class Fields, std::size_t kIndex>
-SettingInfo setting_info() {
-  const auto& field = std::get<kIndex>(Fields::kFields);
-  using Value = std::remove_cvref_t<decltype(std::declval<Owner>().*field.member)>;
-  SettingInfo info{.name = field.name,
-                   .help = field.help,
-                   .may_be_auto = AutoValue<Value>,
-                   .valid = field.valid,
-                   .shapes = field.shapes,
-                   .question = field.question,
-                   .shown = field.shown,
-                   .get = get_setting<Owner, Fields, kIndex>,
-                   .set = set_setting<Owner, Fields, kIndex>,
-                   .is_read = is_setting_read<Owner, Fields, kIndex>};
+template <class Value>
+constexpr SettingType setting_type() {
+  SettingType type{.may_be_auto = AutoValue<Value>, .value_in = value_in<Value>, .put = put<Value>};
   if constexpr (Choice<Value>) {
-    info.kind = SettingKind::choice;
-    info.choices = kChoiceNames<Value>;
+    type.kind = SettingKind::choice;
+    type.choices = kChoiceNames<Value>;
   } else if constexpr (std::is_same_v<Value, bool>) {
-    info.kind = SettingKind::flag;
+    type.kind = SettingKind::flag;
   } else if constexpr (std::is_same_v<Value, std::string> || TextValue<Value>) {
-    info.kind = SettingKind::text;
+    type.kind = SettingKind::text;
   } else if constexpr (std::is_same_v<Value, double> || std::is_same_v<Value, AutoNumber>) {
-    info.kind = SettingKind::number;
+    type.kind = SettingKind::number;
   } else {
     using Whole = std::conditional_t<std::is_same_v<Value, AutoWhole>, int, Value>;
     static_assert(std::is_integral_v<Whole>, "a setting is a number, a flag, a text or a Choice");
-    info.kind = SettingKind::whole;
+    type.kind = SettingKind::whole;
     constexpr auto kMaxValue = static_cast<std::uint64_t>(std::numeric_limits<Whole>::max());
-    info.lowest = static_cast<std::int64_t>(std::numeric_limits<Whole>::min());
-    info.highest = static_cast<std::int64_t>(std::min(kMaxValue, std::uint64_t{std::numeric_limits<std::int64_t>::max()}));
+    type.lowest = static_cast<std::int64_t>(std::numeric_limits<Whole>::min());
+    type.highest = static_cast<std::int64_t>(std::min(kMaxValue, std::uint64_t{std::numeric_limits<std::int64_t>::max()}));
   }
-  return info;
+  return type;
+}
+template <class Value>
+inline constexpr SettingType kSettingType = setting_type<Value>();
+
+template <class Owner>
+bool holds(const void* owner, const SettingInfo::Condition& condition) {
+  const auto is_read = std::bit_cast<bool (Owner::*)() const>(condition);
+  return is_read == nullptr || (static_cast<const Owner*>(owner)->*is_read)();
 }
 
-/// The settings of Owner that Fields::kFields lists.
-template <class Owner, class Fields>
-std::span<const SettingInfo> setting_list() {
-  static constexpr std::size_t kCount = std::tuple_size_v<std::remove_cvref_t<decltype(Fields::kFields)>>;
-  static const auto list = []<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
-    return std::array<SettingInfo, kCount>{setting_info<Owner, Fields, kIndex>()...};
+/// The settings of Owner in lists of fields.
+template <class Owner>
+struct SettingList {
+  std::vector<SettingInfo> infos = {};
+
+  template <class Base, class Value>
+  void add(const Field<Base, Value>& field) {
+    bool (Owner::*const is_read)() const = field.is_read;
+    Value Owner::*const member = field.member;
+    add_setting(infos, field, kSettingType<Value>, std::bit_cast<std::ptrdiff_t>(member),
+                std::bit_cast<SettingInfo::Condition>(is_read), holds<Owner>);
   }
-  (std::make_index_sequence<kCount>{});
-  return list;
-}
+  template <class List>
+  void add(const List& list) {
+    list([&](const auto&... one) { (add(one), ...); });
+  }
+};
 
 }  // namespace detail
 
-template <class Owner>
+/// The settings of a type with `static constexpr auto kFields = fields(Field{...}, ...)`, in order.
+template <class Owner, class Fields = Owner>
 std::span<const SettingInfo> settings_of() {
-  return detail::setting_list<Owner, Owner>();
+  static const std::vector<SettingInfo> all = [] {
+    detail::SettingList<Owner> list;
+    list.add(Fields::kFields);
+    return list.infos;
+  }();
+  return all;
 }
 
 /// A value as given in a file or on the command line. Text from the command line is converted to the key's type.

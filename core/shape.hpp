@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <string>
-#include <tuple>
 
 #include "core/term.hpp"
 
@@ -18,8 +17,8 @@ struct Shape {
   std::size_t size() const { return static_cast<std::size_t>(height) * width * channels; }
   std::string text() const { return std::to_string(height) + "x" + std::to_string(width) + "x" + std::to_string(channels); }
   bool operator==(const Shape&) const = default;
-  static constexpr auto kTerms = std::tuple{Term{"height", &Shape::height, true}, Term{"width", &Shape::width, true},
-                                            Term{"channels", &Shape::channels, true}};
+  static constexpr auto kTerms =
+      terms(Term{"height", &Shape::height, true}, Term{"width", &Shape::width, true}, Term{"channels", &Shape::channels, true});
 };
 
 }  // namespace fedstride

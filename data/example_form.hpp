@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <string>
-#include <tuple>
 
 #include "core/choice.hpp"
 #include "core/shape.hpp"
@@ -27,8 +26,8 @@ struct ExampleForm {
   int vocabulary = 0;  ///< if above 0, an example is a sequence of tokens, each below this number
   bool operator==(const ExampleForm&) const = default;
   static constexpr auto kTerms =
-      std::tuple{Term{"shape", &ExampleForm::shape, true}, Term{"outputs", &ExampleForm::outputs, true},
-                 Term{"targets", &ExampleForm::targets, true}, Term{"vocabulary", &ExampleForm::vocabulary}};
+      terms(Term{"shape", &ExampleForm::shape, true}, Term{"outputs", &ExampleForm::outputs, true},
+            Term{"targets", &ExampleForm::targets, true}, Term{"vocabulary", &ExampleForm::vocabulary});
 
   /// Text such as "32x32x3, 10 classes", "80 tokens of 90, 90 classes a position" or "1x1x4, 2 values".
   std::string text() const {

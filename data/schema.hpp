@@ -2,7 +2,6 @@
 
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "core/term.hpp"
@@ -20,7 +19,7 @@ struct NamedCategories {
   std::vector<std::string> words = {};  ///< in the order of their columns
   bool operator==(const NamedCategories&) const = default;
   static constexpr auto kTerms =
-      std::tuple{Term{"column", &NamedCategories::column, true}, Term{"words", &NamedCategories::words, true}};
+      terms(Term{"column", &NamedCategories::column, true}, Term{"words", &NamedCategories::words, true});
 };
 
 /// A table's columns.
@@ -30,9 +29,8 @@ struct TableColumns {
   std::vector<std::string> answers = {};
   std::vector<NamedCategories> categories = {};
   bool operator==(const TableColumns&) const = default;
-  static constexpr auto kTerms =
-      std::tuple{Term{"named", &TableColumns::are_named}, Term{"inputs", &TableColumns::inputs},
-                 Term{"answers", &TableColumns::answers}, Term{"categories", &TableColumns::categories}};
+  static constexpr auto kTerms = terms(Term{"named", &TableColumns::are_named}, Term{"inputs", &TableColumns::inputs},
+                                       Term{"answers", &TableColumns::answers}, Term{"categories", &TableColumns::categories});
 };
 
 /// The inputs that are numbers, not words, in the order of their channels.
@@ -44,9 +42,8 @@ struct ClientMoments {
   std::vector<float> mean = {};
   std::vector<float> deviation = {};
   bool operator==(const ClientMoments&) const = default;
-  static constexpr auto kTerms =
-      std::tuple{Term{"client", &ClientMoments::client, true}, Term{"mean", &ClientMoments::mean, true},
-                 Term{"deviation", &ClientMoments::deviation, true}};
+  static constexpr auto kTerms = terms(Term{"client", &ClientMoments::client, true}, Term{"mean", &ClientMoments::mean, true},
+                                       Term{"deviation", &ClientMoments::deviation, true});
 };
 
 /// Everything needed to turn the rows of a file into a model's inputs and answers. It is created when a run reads its data, kept
@@ -70,20 +67,12 @@ struct Schema {
   /// For each natural client; applied before mean and deviation, which are then 0 and 1; empty: none.
   std::vector<ClientMoments> client_moments = {};
   bool operator==(const Schema&) const = default;
-  static constexpr auto kTerms = std::tuple{Term{"form", &Schema::form, true},
-                                            Term{"columns", &Schema::columns},
-                                            Term{"classes", &Schema::classes},
-                                            Term{"labels_are_names", &Schema::labels_are_names},
-                                            Term{"features", &Schema::features},
-                                            Term{"offsets", &Schema::offsets},
-                                            Term{"numbers", &Schema::numbers},
-                                            Term{"words", &Schema::words},
-                                            Term{"missing", &Schema::missing},
-                                            Term{"fill", &Schema::fill},
-                                            Term{"mean", &Schema::mean, true},
-                                            Term{"deviation", &Schema::deviation, true},
-                                            Term{"normalized_by", &Schema::normalized_by},
-                                            Term{"client_moments", &Schema::client_moments}};
+  static constexpr auto kTerms = terms(
+      Term{"form", &Schema::form, true}, Term{"columns", &Schema::columns}, Term{"classes", &Schema::classes},
+      Term{"labels_are_names", &Schema::labels_are_names}, Term{"features", &Schema::features}, Term{"offsets", &Schema::offsets},
+      Term{"numbers", &Schema::numbers}, Term{"words", &Schema::words}, Term{"missing", &Schema::missing},
+      Term{"fill", &Schema::fill}, Term{"mean", &Schema::mean, true}, Term{"deviation", &Schema::deviation, true},
+      Term{"normalized_by", &Schema::normalized_by}, Term{"client_moments", &Schema::client_moments});
 };
 
 /// How Schema::numbers ends if dates are numbers.

@@ -15,11 +15,11 @@ struct ContinuousSettings {
   std::string property = "mean";
   double strictness = 0.5;
 
-  static constexpr auto kFields = std::tuple{
-      Field{"property", &ContinuousSettings::property,
-            "property to sort by: \"mean\" of an example's values (image brightness), or a column number, counted from 0"},
-      Field{"strictness", &ContinuousSettings::strictness, "weight of the property in the sort key; the rest is noise",
-            kFraction}};
+  static constexpr auto kFields =
+      fields(Field{"property", &ContinuousSettings::property,
+                   "property to sort by: \"mean\" of an example's values (image brightness), or a column number, counted from 0"},
+             Field{"strictness", &ContinuousSettings::strictness, "weight of the property in the sort key; the rest is noise",
+                   kFraction});
 };
 
 /// Clients differ in a continuous property of their examples (Flower Datasets' continuous partitioner). A row with property v has

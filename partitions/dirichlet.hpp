@@ -12,7 +12,7 @@ namespace fedstride {
 struct DirichletSettings {
   double alpha = 0.5;
 
-  static constexpr auto kFields = std::tuple{Field{"alpha", &DirichletSettings::alpha, kAlphaHelp, kPositive}.often()};
+  static constexpr auto kFields = fields(Field{"alpha", &DirichletSettings::alpha, kAlphaHelp, kPositive}.often());
 };
 
 /// Splits each class across the clients in proportions drawn from the symmetric Dirichlet(alpha, ..., alpha) (Yurochkin et al.

@@ -9,7 +9,7 @@ namespace fedstride {
 struct DirichletBalancedSettings {
   double alpha = 0.5;
 
-  static constexpr auto kFields = std::tuple{Field{"alpha", &DirichletBalancedSettings::alpha, kAlphaHelp, kPositive}};
+  static constexpr auto kFields = fields(Field{"alpha", &DirichletBalancedSettings::alpha, kAlphaHelp, kPositive});
 };
 
 /// Client sizes differ by at most one. Each client draws its class proportions from Dirichlet(alpha p), where p is the overall

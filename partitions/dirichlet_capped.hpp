@@ -10,9 +10,9 @@ struct DirichletCappedSettings {
   int least_rows = 10;
 
   static constexpr auto kFields =
-      std::tuple{Field{"alpha", &DirichletCappedSettings::alpha, kAlphaHelp, kPositive},
-                 Field{"least-rows", &DirichletCappedSettings::least_rows,
-                       "redraw until every client has at least this many rows; 0: never redraw", Valid{.low = 0, .high = 1e9}}};
+      fields(Field{"alpha", &DirichletCappedSettings::alpha, kAlphaHelp, kPositive},
+             Field{"least-rows", &DirichletCappedSettings::least_rows,
+                   "redraw until every client has at least this many rows; 0: never redraw", Valid{.low = 0, .high = 1e9}});
 };
 
 /// Label skew as in the NIID-Bench code (Li, Diao, Chen & He 2022, "noniid-labeldir"). Class by class, rows are split across the

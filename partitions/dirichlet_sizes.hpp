@@ -8,7 +8,7 @@ namespace fedstride {
 struct DirichletSizesSettings {
   double size_alpha = 0.5;  ///< the paper's beta
 
-  static constexpr auto kFields = std::tuple{Field{"size-alpha", &DirichletSizesSettings::size_alpha, kSizeAlphaHelp, kPositive}};
+  static constexpr auto kFields = fields(Field{"size-alpha", &DirichletSizesSettings::size_alpha, kSizeAlphaHelp, kPositive});
 };
 
 /// Quantity skew (Li, Diao, Chen & He 2022, NIID-Bench): client shares are drawn from the symmetric Dirichlet(beta, ..., beta),
@@ -27,8 +27,8 @@ struct DirichletBothSettings {
   double alpha = 0.5;
   double size_alpha = 0.5;
 
-  static constexpr auto kFields = std::tuple{Field{"alpha", &DirichletBothSettings::alpha, kAlphaHelp, kPositive},
-                                             Field{"size-alpha", &DirichletBothSettings::size_alpha, kSizeAlphaHelp, kPositive}};
+  static constexpr auto kFields = fields(Field{"alpha", &DirichletBothSettings::alpha, kAlphaHelp, kPositive},
+                                         Field{"size-alpha", &DirichletBothSettings::size_alpha, kSizeAlphaHelp, kPositive});
 };
 
 /// Both skews at once: sizes as in DirichletSizes, and class mixes as in DirichletBalanced, with proportions from

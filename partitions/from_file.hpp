@@ -10,7 +10,7 @@ struct FromFileSettings {
   std::string partition_file;
 
   static constexpr auto kFields =
-      std::tuple{Field{"partition-file", &FromFileSettings::partition_file, "partition manifest to read (JSON)", kFile}};
+      fields(Field{"partition-file", &FromFileSettings::partition_file, "partition manifest to read (JSON)", kFile});
 };
 
 /// Reads the assignment from a JSON file {"clients": [[row, ...], ...]}: one list of rows per client. Each training row must be

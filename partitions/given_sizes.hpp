@@ -11,9 +11,9 @@ struct GivenSizesSettings {
   std::string sizes;  ///< "100,200,50", "0.5,0.25,0.25" or a size law
 
   static constexpr auto kFields =
-      std::tuple{Field{"sizes", &GivenSizesSettings::sizes,
-                       "rows per client (\"100,200,50\") or shares (\"0.5,0.25,0.25\"), the rest unused; or of all rows, in "
-                       "proportion to k + 1, its square or exp(k): linear, square, exponential"}};
+      fields(Field{"sizes", &GivenSizesSettings::sizes,
+                   "rows per client (\"100,200,50\") or shares (\"0.5,0.25,0.25\"), the rest unused; or of all rows, in "
+                   "proportion to k + 1, its square or exp(k): linear, square, exponential"});
 };
 
 /// True for linear, square and exponential: client k's share is proportional to k + 1, (k + 1)^2 or exp(k).

@@ -10,9 +10,9 @@ struct InnerDirichletSettings {
   double size_sigma = 0;
 
   static constexpr auto kFields =
-      std::tuple{Field{"alpha", &InnerDirichletSettings::alpha, kAlphaHelp, kPositive},
-                 Field{"size-sigma", &InnerDirichletSettings::size_sigma,
-                       "standard deviation of log client sizes; 0: equal sizes", Valid{.low = 0, .high = 100}}};
+      fields(Field{"alpha", &InnerDirichletSettings::alpha, kAlphaHelp, kPositive},
+             Field{"size-sigma", &InnerDirichletSettings::size_sigma, "standard deviation of log client sizes; 0: equal sizes",
+                   Valid{.low = 0, .high = 100}});
 };
 
 /// Each client's class priors are drawn from the symmetric Dirichlet(alpha, ..., alpha), regardless of the overall class

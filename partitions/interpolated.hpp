@@ -8,10 +8,10 @@ struct InterpolatedSettings {
   double random_fraction = 0.33;                     ///< r
   AutoWhole classes_per_client = {.is_auto = true};  ///< as in Pathological
 
-  static constexpr auto kFields = std::tuple{
+  static constexpr auto kFields = fields(
       Field{"random-fraction", &InterpolatedSettings::random_fraction, "fraction of the rows assigned at random", kFraction}
           .often(),
-      Field{"classes-per-client", &InterpolatedSettings::classes_per_client, kClassesPerClientHelp, kNonNegative}};
+      Field{"classes-per-client", &InterpolatedSettings::classes_per_client, kClassesPerClientHelp, kNonNegative});
 };
 
 /// Interpolates between a pathological and a uniformly random partition (Koskela & Honkela, Figures 1 to 3): starting from the

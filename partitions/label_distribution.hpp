@@ -10,8 +10,8 @@ struct LabelDistributionSettings {
   std::string distribution_file;
 
   static constexpr auto kFields =
-      std::tuple{Field{"distribution-file", &LabelDistributionSettings::distribution_file,
-                       "file of class mixes (CSV or JSON): one row per client, one number per class", kFile}};
+      fields(Field{"distribution-file", &LabelDistributionSettings::distribution_file,
+                   "file of class mixes (CSV or JSON): one row per client, one number per class", kFile});
 };
 
 /// Reads each client's class mix from a file: one row per client and one number per class, as CSV (no header) or as JSON [[0.5,

@@ -11,7 +11,7 @@ struct LabelQuantitySettings {
   AutoWhole classes_per_client = {.is_auto = true};  ///< K
 
   static constexpr auto kFields =
-      std::tuple{Field{"classes-per-client", &LabelQuantitySettings::classes_per_client, kClassesPerClientHelp, kNonNegative}};
+      fields(Field{"classes-per-client", &LabelQuantitySettings::classes_per_client, kClassesPerClientHelp, kNonNegative});
 };
 
 /// Each client holds K classes, most of them drawn at random, so classes differ in their number of holders and clients in size

@@ -13,8 +13,8 @@ namespace fedstride {
 struct NaturalGroupedSettings {
   int natural_per_client = 10;
 
-  static constexpr auto kFields = std::tuple{Field{"natural-per-client", &NaturalGroupedSettings::natural_per_client,
-                                                   "natural clients grouped into each client", Valid{.low = 1, .high = 1e7}}};
+  static constexpr auto kFields = fields(Field{"natural-per-client", &NaturalGroupedSettings::natural_per_client,
+                                               "natural clients grouped into each client", Valid{.low = 1, .high = 1e7}});
 };
 
 /// Groups natural clients into clients, such as people into silos or patients into hospitals. The natural clients are shuffled

@@ -12,8 +12,8 @@ struct OutsideRowsSettings {
   std::string client_examples = "1";
 
   static constexpr auto kFields =
-      std::tuple{Field{"client-examples", &OutsideRowsSettings::client_examples,
-                       "examples per client (\"100,200,50\", or one number for all); these numbers weight the updates"}};
+      fields(Field{"client-examples", &OutsideRowsSettings::client_examples,
+                   "examples per client (\"100,200,50\", or one number for all); these numbers weight the updates"});
 };
 
 /// Examples known only to the clients' own code, for a model that consists only of tensors. Only the number of each client's

@@ -12,9 +12,9 @@ namespace fedstride {
 struct OwnRowsSettings {
   std::string roster;
 
-  static constexpr auto kFields = std::tuple{
+  static constexpr auto kFields = fields(
       Field{"roster", &OwnRowsSettings::roster,
-            "roster of clients that bring their own rows: for each, a line from 'fedstride data roster'", kFile, Shapes::work}};
+            "roster of clients that bring their own rows: for each, a line from 'fedstride data roster'", kFile, Shapes::work});
 };
 
 /// Rows that clients supply themselves and that the coordinator does not have. No rows are assigned; a roster gives the number

@@ -8,8 +8,8 @@ namespace fedstride {
 struct PathologicalSettings {
   AutoWhole classes_per_client = {.is_auto = true};  ///< K
 
-  static constexpr auto kFields = std::tuple{
-      Field{"classes-per-client", &PathologicalSettings::classes_per_client, kClassesPerClientHelp, kNonNegative}.often()};
+  static constexpr auto kFields =
+      fields(Field{"classes-per-client", &PathologicalSettings::classes_per_client, kClassesPerClientHelp, kNonNegative}.often());
 };
 
 /// Each client holds only a few classes (Koskela & Honkela, section "Federated learning experiments": client 1 has cars and

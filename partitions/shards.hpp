@@ -14,7 +14,7 @@ struct ShardsSettings {
   int shards_per_client = 2;  ///< S
 
   static constexpr auto kFields =
-      std::tuple{Field{"shards-per-client", &ShardsSettings::shards_per_client, "shards per client", kAtLeastOne}};
+      fields(Field{"shards-per-client", &ShardsSettings::shards_per_client, "shards per client", kAtLeastOne});
 };
 
 /// The rows are sorted by label and cut into clients x S shards whose sizes differ by at most one; each client gets S random

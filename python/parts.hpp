@@ -2,7 +2,6 @@
 
 #include <cereal/types/string.hpp>
 #include <string>
-#include <tuple>
 
 #include "client/optim/schedule.hpp"
 #include "core/task.hpp"
@@ -28,7 +27,7 @@ struct CallablePartition final : PartBase<PartitionPart, CallablePartition> {
 /// The function of a part; not a setting.
 struct OwnFunction {
   py::handle function = {};
-  static constexpr auto kFields = std::tuple{};
+  static constexpr auto kFields = fields();
 };
 
 struct CallableCohort final : PartBase<CohortPart, CallableCohort, OwnFunction> {

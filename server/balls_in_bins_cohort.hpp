@@ -7,8 +7,8 @@ namespace fedstride {
 struct BinsCohortSettings {
   int cohort_bins = 10;
   static constexpr auto kFields =
-      std::tuple{Field{"cohort-bins", &BinsCohortSettings::cohort_bins,
-                       "rounds in a cycle; each client takes part in one of them", Valid{.low = 1, .high = 1e6}}};
+      fields(Field{"cohort-bins", &BinsCohortSettings::cohort_bins, "rounds in a cycle; each client takes part in one of them",
+                   Valid{.low = 1, .high = 1e6}});
 };
 
 /// Each client takes part in one round of every cycle of `cohort-bins` rounds, drawn independently of other clients and the

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "core/setting.hpp"
@@ -36,8 +35,8 @@ std::size_t fewest_drawn(std::size_t clients, double rate);
 struct PoissonCohortSettings {
   double cohort_rate = 0.1;
   static constexpr auto kFields =
-      std::tuple{Field{"cohort-rate", &PoissonCohortSettings::cohort_rate, "probability that a client takes part in a round",
-                       Valid{.low = 0, .high = 1, .low_included = false}}};
+      fields(Field{"cohort-rate", &PoissonCohortSettings::cohort_rate, "probability that a client takes part in a round",
+                   Valid{.low = 0, .high = 1, .low_included = false}});
 };
 
 /// Each client takes part independently with the same probability; a round may be empty.
@@ -62,7 +61,7 @@ struct PoissonCohort final : PartBase<CohortPart, PoissonCohort, PoissonCohortSe
 struct CohortSize {
   int cohort_size = 10;
   static constexpr auto kFields =
-      std::tuple{Field{"cohort-size", &CohortSize::cohort_size, "clients in a round", Valid{.low = 1, .high = 1e6}}.often()};
+      fields(Field{"cohort-size", &CohortSize::cohort_size, "clients in a round", Valid{.low = 1, .high = 1e6}}.often());
 
   /// Throws Error (usage) if the cohort is larger than the federation.
   std::size_t size_among(std::size_t clients) const;
@@ -114,11 +113,10 @@ struct RoundRobinCohort final : SizedCohort<RoundRobinCohort> {
 
 struct PowerOfChoiceSettings : CohortSize {
   int candidates = 20;
-  static constexpr auto kFields = std::tuple_cat(
+  static constexpr auto kFields = fields(
       CohortSize::kFields,
-      std::tuple{Field{"candidates", &PowerOfChoiceSettings::candidates,
-                       "number d of candidates, of which those with the largest losses take part; at least cohort-size",
-                       kAtLeastOne}});
+      Field{"candidates", &PowerOfChoiceSettings::candidates,
+            "number d of candidates, of which those with the largest losses take part; at least cohort-size", kAtLeastOne});
 };
 
 /// Power-of-choice (Cho, Wang & Joshi 2022, Algorithm 1, variant rpow-d): of d candidates drawn by size, those with the largest
@@ -134,12 +132,12 @@ struct PowerOfChoiceCohort final : SizedCohort<PowerOfChoiceCohort, PowerOfChoic
 struct TraceCohortSettings {
   std::string trace;
   int at_most = 0;
-  static constexpr auto kFields = std::tuple{
+  static constexpr auto kFields = fields(
       Field{"trace", &TraceCohortSettings::trace,
             "CSV file with the header client,from,to: a client's number and the first and last rounds in which it is available",
             kFile},
       Field{"at-most", &TraceCohortSettings::at_most,
-            "maximum number of clients in a round, drawn from those available; 0: all of them", Valid{.low = 0, .high = 1e6}}};
+            "maximum number of clients in a round, drawn from those available; 0: all of them", Valid{.low = 0, .high = 1e6}});
 };
 
 /// The clients that a file lists as available in the round; if there are more than at-most, a uniform draw of at-most clients.

@@ -13,11 +13,11 @@ struct FederatedAdaptive {
   double tau = 1e-3;
 
   static constexpr Valid kShare{.low = 0, .high = 1, .high_included = false};
-  static constexpr auto kFields = std::tuple{
+  static constexpr auto kFields = fields(
       Field{"server-learning-rate", &FederatedAdaptive::server_learning_rate, kServerRateHelp, kPositive},
       Field{"server-beta1", &FederatedAdaptive::beta1, "decay of the average change, m = beta1 m + (1 - beta1) change", kShare},
       Field{"server-tau", &FederatedAdaptive::tau,
-            "added to the root of v, in units of a weight's change; larger values approach plain averaging", kPositive}};
+            "added to the root of v, in units of a weight's change; larger values approach plain averaging", kPositive});
 
   struct State {
     Vector average;  ///< m
@@ -29,9 +29,8 @@ struct FederatedAdaptive {
 /// Settings of the servers whose v decays.
 struct FederatedForgetting : FederatedAdaptive {
   double beta2 = 0.99;
-  static constexpr auto kFields =
-      std::tuple_cat(FederatedAdaptive::kFields,
-                     std::tuple{Field{"server-beta2", &FederatedForgetting::beta2, "decay of v from round to round", kShare}});
+  static constexpr auto kFields = fields(
+      FederatedAdaptive::kFields, Field{"server-beta2", &FederatedForgetting::beta2, "decay of v from round to round", kShare});
 };
 
 /// The three adaptive servers of Reddi et al. 2021 (ICLR), Algorithm 2, as printed:

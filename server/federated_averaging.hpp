@@ -7,8 +7,8 @@ namespace fedstride {
 
 struct FederatedAveragingSettings {
   double server_learning_rate = 1;
-  static constexpr auto kFields = std::tuple{
-      Field{"server-learning-rate", &FederatedAveragingSettings::server_learning_rate, kServerRateHelp, kPositive}.often()};
+  static constexpr auto kFields = fields(
+      Field{"server-learning-rate", &FederatedAveragingSettings::server_learning_rate, kServerRateHelp, kPositive}.often());
 };
 
 /// model + rate x mean change; at rate 1, the weighted mean of the clients' models (McMahan et al. 2017, Algorithm 1).

@@ -16,10 +16,10 @@ constexpr auto choice_names(ExtrapolationAnswer) { return names("mean-of-two", "
 struct FederatedExtrapolationSettings {
   double epsilon = 1e-3;
   ExtrapolationAnswer result = ExtrapolationAnswer::mean_of_two;
-  static constexpr auto kFields = std::tuple{Field{"server-epsilon", &FederatedExtrapolationSettings::epsilon,
-                                                   "added to the squared norm of the mean change, to bound the rate", kPositive},
-                                             Field{"server-answer", &FederatedExtrapolationSettings::result,
-                                                   "model to evaluate and save: the mean of the last two, or the last"}};
+  static constexpr auto kFields = fields(Field{"server-epsilon", &FederatedExtrapolationSettings::epsilon,
+                                               "added to the squared norm of the mean change, to bound the rate", kPositive},
+                                         Field{"server-answer", &FederatedExtrapolationSettings::result,
+                                               "model to evaluate and save: the mean of the last two, or the last"});
 };
 
 struct FederatedExtrapolationState {

@@ -10,11 +10,11 @@ struct FederatedMomentumSettings {
   double server_momentum = 0.9;
   bool nesterov = false;
   static constexpr auto kFields =
-      std::tuple{Field{"server-learning-rate", &FederatedMomentumSettings::server_learning_rate, kServerRateHelp, kPositive},
-                 Field{"server-momentum", &FederatedMomentumSettings::server_momentum, "momentum beta, v = beta v + mean change",
-                       Valid{.low = 0, .high = 1, .high_included = false}},
-                 Field{"server-nesterov", &FederatedMomentumSettings::nesterov,
-                       "Nesterov's form: step by mean change + beta v instead of v"}};
+      fields(Field{"server-learning-rate", &FederatedMomentumSettings::server_learning_rate, kServerRateHelp, kPositive},
+             Field{"server-momentum", &FederatedMomentumSettings::server_momentum, "momentum beta, v = beta v + mean change",
+                   Valid{.low = 0, .high = 1, .high_included = false}},
+             Field{"server-nesterov", &FederatedMomentumSettings::nesterov,
+                   "Nesterov's form: step by mean change + beta v instead of v"});
 };
 
 /// FedAvgM (Hsu, Qi & Brown 2019): v <- beta v + mean change, model += rate v, with v initially 0. With a constant

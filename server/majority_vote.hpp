@@ -7,7 +7,7 @@ namespace fedstride {
 struct MajorityVoteSettings {
   double server_learning_rate = 0.001;
   static constexpr auto kFields =
-      std::tuple{Field{"server-learning-rate", &MajorityVoteSettings::server_learning_rate, kServerRateHelp, kPositive}};
+      fields(Field{"server-learning-rate", &MajorityVoteSettings::server_learning_rate, kServerRateHelp, kPositive});
 };
 
 /// model += rate sign(mean change), where sign(0) = 0, so the rate is the size of each parameter's step in a round. If clients of

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <span>
-#include <tuple>
 
 #include "core/part.hpp"
 #include "core/random.hpp"
@@ -52,8 +51,8 @@ class AttackPart : public Part {
 struct Attackers {
   double share = 0.2;
   static constexpr auto kFields =
-      std::tuple{Field{"attackers", &Attackers::share, "attackers: below 1, their share of all clients; 1 or more, their number",
-                       Valid{.low = 0, .high = 1e7, .low_included = false}}};
+      fields(Field{"attackers", &Attackers::share, "attackers: below 1, their share of all clients; 1 or more, their number",
+                   Valid{.low = 0, .high = 1e7, .low_included = false}});
 };
 
 /// The base of the attack Self, whose Settings derive from Attackers.

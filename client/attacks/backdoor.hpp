@@ -10,19 +10,16 @@ struct BackdoorSettings : Attackers {
   double poisoned = 0.5;
   int trigger_size = 3;
   int backdoor_target = 0;
-  static constexpr auto kFields = std::tuple_cat(
+  static constexpr auto kFields = fields(
       Attackers::kFields,
-      std::tuple{
-          Field{
-              "attack-scale", &BackdoorSettings::scale,
-              "factor on an attacker's update; 0: clients per attacker in a round, so that the mean becomes the attackers' model",
-              Valid{.low = 0, .high = 1e6}},
-          Field{"poisoned-share", &BackdoorSettings::poisoned, "share of an attacker's images that get the trigger",
-                Valid{.low = 0, .high = 1, .low_included = false}},
-          Field{"trigger-size", &BackdoorSettings::trigger_size, "side of the white square in pixels",
-                Valid{.low = 1, .high = 1000}},
-          Field{"backdoor-target", &BackdoorSettings::backdoor_target, "class that images with the trigger are labeled as",
-                Valid{.low = 0, .high = 65535}}});
+      Field{"attack-scale", &BackdoorSettings::scale,
+            "factor on an attacker's update; 0: clients per attacker in a round, so that the mean becomes the attackers' model",
+            Valid{.low = 0, .high = 1e6}},
+      Field{"poisoned-share", &BackdoorSettings::poisoned, "share of an attacker's images that get the trigger",
+            Valid{.low = 0, .high = 1, .low_included = false}},
+      Field{"trigger-size", &BackdoorSettings::trigger_size, "side of the white square in pixels", Valid{.low = 1, .high = 1000}},
+      Field{"backdoor-target", &BackdoorSettings::backdoor_target, "class that images with the trigger are labeled as",
+            Valid{.low = 0, .high = 65535}});
 };
 
 /// Model replacement with a backdoor trigger (Bagdasaryan, Veit, Hua, Estrin & Shmatikov 2020, Sections 3.2 and 3.3; the trigger

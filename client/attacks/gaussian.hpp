@@ -6,10 +6,9 @@ namespace fedstride {
 
 struct GaussianAttackSettings : Attackers {
   double deviation = 1;
-  static constexpr auto kFields = std::tuple_cat(
-      Attackers::kFields,
-      std::tuple{Field{"attack-deviation", &GaussianAttackSettings::deviation, "standard deviation of each entry sent",
-                       Valid{.low = 0, .high = 1e5, .low_included = false}}});
+  static constexpr auto kFields = fields(
+      Attackers::kFields, Field{"attack-deviation", &GaussianAttackSettings::deviation, "standard deviation of each entry sent",
+                                Valid{.low = 0, .high = 1e5, .low_included = false}});
 };
 
 /// Attackers send Gaussian noise instead of their updates (Blanchard, El Mhamdi, Guerraoui & Stainer 2017, Section 5).

@@ -6,10 +6,9 @@ namespace fedstride {
 
 struct InnerProductSettings : Attackers {
   double epsilon = 0.5;
-  static constexpr auto kFields = std::tuple_cat(
-      Attackers::kFields,
-      std::tuple{Field{"ipm-epsilon", &InnerProductSettings::epsilon, "factor on the negated mean of the honest updates",
-                       Valid{.low = 0, .high = 1e6, .low_included = false}}});
+  static constexpr auto kFields = fields(
+      Attackers::kFields, Field{"ipm-epsilon", &InnerProductSettings::epsilon, "factor on the negated mean of the honest updates",
+                                Valid{.low = 0, .high = 1e6, .low_included = false}});
 };
 
 /// Inner-product manipulation (Xie, Koyejo & Gupta 2020, Section 4): all attackers send -epsilon times the mean of the honest

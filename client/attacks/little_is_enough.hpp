@@ -10,11 +10,11 @@ namespace fedstride {
 
 struct LittleIsEnoughSettings : Attackers {
   double z = 0;
-  static constexpr auto kFields = std::tuple_cat(
-      Attackers::kFields, std::tuple{Field{"alie-z", &LittleIsEnoughSettings::z,
-                                           "standard deviations from the honest mean; 0: the paper's value for the round's "
-                                           "clients and attackers",
-                                           Valid{.low = 0, .high = 1e6}}});
+  static constexpr auto kFields =
+      fields(Attackers::kFields, Field{"alie-z", &LittleIsEnoughSettings::z,
+                                       "standard deviations from the honest mean; 0: the paper's value for the round's "
+                                       "clients and attackers",
+                                       Valid{.low = 0, .high = 1e6}});
 };
 
 /// The paper's z for n clients, f of them attackers; 0 if that z is not positive or the attackers already have a majority.

@@ -6,9 +6,9 @@ namespace fedstride {
 
 struct SignFlipSettings : Attackers {
   double factor = 4;
-  static constexpr auto kFields = std::tuple_cat(
-      Attackers::kFields, std::tuple{Field{"attack-factor", &SignFlipSettings::factor, "factor on the negated update",
-                                           Valid{.low = 0, .high = 1e6, .low_included = false}}});
+  static constexpr auto kFields =
+      fields(Attackers::kFields, Field{"attack-factor", &SignFlipSettings::factor, "factor on the negated update",
+                                       Valid{.low = 0, .high = 1e6, .low_included = false}});
 };
 
 /// Attackers send their updates negated and scaled (Li, Xu, Chen, Giannakis & Ling 2019, Section 5; a factor of 1 is the "bit

@@ -78,16 +78,16 @@ std::size_t kept_of(double keep, std::size_t d);
 template <class Way>
 struct KeepSettings {
   double keep = 0.01;
-  static constexpr auto kFields = std::tuple{Field{Way::kIsUp ? "up-keep" : "down-keep", &KeepSettings::keep,
-                                                   "entries sent of a vector: below 1, their share; 1 or more, their number",
-                                                   Valid{.low = 0, .low_included = false}}};
+  static constexpr auto kFields = fields(Field{Way::kIsUp ? "up-keep" : "down-keep", &KeepSettings::keep,
+                                               "entries sent of a vector: below 1, their share; 1 or more, their number",
+                                               Valid{.low = 0, .low_included = false}});
 };
 
 template <class Way>
 struct BucketSettings {
   int bucket = 512;
-  static constexpr auto kFields = std::tuple{Field{Way::kIsUp ? "up-bucket" : "down-bucket", &BucketSettings::bucket,
-                                                   "entries that share a scale", Valid{.low = 16, .high = 1e9}}};
+  static constexpr auto kFields = fields(Field{Way::kIsUp ? "up-bucket" : "down-bucket", &BucketSettings::bucket,
+                                               "entries that share a scale", Valid{.low = 16, .high = 1e9}});
 };
 
 /// Calls each(first, count) for every bucket of d numbers.

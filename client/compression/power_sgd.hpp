@@ -21,7 +21,7 @@ void multiply_factors(const float* factors, std::size_t n, std::size_t m, std::s
 struct PowerSgdSettings {
   int rank = 4;
   static constexpr auto kFields =
-      std::tuple{Field{"up-rank", &PowerSgdSettings::rank, "rank of the matrices sent", Valid{.low = 1, .high = 1024}}};
+      fields(Field{"up-rank", &PowerSgdSettings::rank, "rank of the matrices sent", Valid{.low = 1, .high = 1024}});
 };
 
 /// PowerSGD (Vogels, Karimireddy & Jaggi 2019, Algorithm 1) for each client separately. For an n x m tensor M, P is an

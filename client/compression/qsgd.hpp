@@ -14,9 +14,9 @@ namespace fedstride {
 template <class Way>
 struct QsgdSettings : BucketSettings<Way> {
   int levels = 127;
-  static constexpr auto kFields = std::tuple_cat(
-      BucketSettings<Way>::kFields, std::tuple{Field{Way::kIsUp ? "up-levels" : "down-levels", &QsgdSettings::levels,
-                                                     "levels between 0 and a bucket's norm", Valid{.low = 1, .high = 1 << 20}}});
+  static constexpr auto kFields =
+      fields(BucketSettings<Way>::kFields, Field{Way::kIsUp ? "up-levels" : "down-levels", &QsgdSettings::levels,
+                                                 "levels between 0 and a bucket's norm", Valid{.low = 1, .high = 1 << 20}});
 };
 
 /// QSGD (Alistarh, Grubic, Li, Tomioka & Vojnovic 2017, Section 3.1): |x_i| s / |x| is rounded stochastically to a level 0,

@@ -22,8 +22,8 @@ std::uint32_t fold_multiples(std::span<const float> numbers, const std::array<st
 template <class Way>
 struct RoundingSettings {
   double step = 1e-4;
-  static constexpr auto kFields = std::tuple{Field{Way::kIsUp ? "up-step" : "down-step", &RoundingSettings::step,
-                                                   "distance between grid points", Valid{.low = 1e-9, .high = 1e4}}};
+  static constexpr auto kFields = fields(Field{Way::kIsUp ? "up-step" : "down-step", &RoundingSettings::step,
+                                               "distance between grid points", Valid{.low = 1e-9, .high = 1e4}});
 };
 
 /// Stochastic rounding to multiples of g = step, a grid that all clients share: to floor(x/g) g, or one step more with

@@ -12,10 +12,9 @@ template <class Way>
 struct ScaledSignSettings : BucketSettings<Way> {
   double magnitude = 0;
   static constexpr auto kFields =
-      std::tuple_cat(BucketSettings<Way>::kFields,
-                     std::tuple{Field{Way::kIsUp ? "up-magnitude" : "down-magnitude", &ScaledSignSettings::magnitude,
-                                      "factor on each sign, for votes of equal weight; 0: the bucket's mean magnitude",
-                                      Valid{.low = 0, .high = 1e4}}});
+      fields(BucketSettings<Way>::kFields, Field{Way::kIsUp ? "up-magnitude" : "down-magnitude", &ScaledSignSettings::magnitude,
+                                                 "factor on each sign, for votes of equal weight; 0: the bucket's mean magnitude",
+                                                 Valid{.low = 0, .high = 1e4}});
 };
 
 /// Sends (|x|_1 / d) sign(x) for each bucket of d numbers (Karimireddy, Rebjock, Stich & Jaggi 2019). Biased: error^2 = |x|^2 -

@@ -6,8 +6,8 @@ namespace fedstride {
 
 struct DynamicSettings {
   double alpha = 0.01;
-  static constexpr auto kFields = std::tuple{
-      Field{"dyn-alpha", &DynamicSettings::alpha, "FedDyn's alpha: strength of the pull and rate of the linear term", kPositive}};
+  static constexpr auto kFields = fields(
+      Field{"dyn-alpha", &DynamicSettings::alpha, "FedDyn's alpha: strength of the pull and rate of the linear term", kPositive});
 };
 
 /// FedDyn (Acar et al. 2021, Algorithm 1): a client minimizes f_k(theta) - <h_k, theta> + alpha/2 |theta - theta_0|^2 and then

@@ -10,9 +10,9 @@ namespace fedstride {
 
 struct FairSettings {
   double q = 1;
-  static constexpr auto kFields = std::tuple{Field{"fairness-q", &FairSettings::q,
-                                                   "power q of a client's loss that weights its change; 0: federated averaging",
-                                                   Valid{.low = 0, .high = 100}}};
+  static constexpr auto kFields =
+      fields(Field{"fairness-q", &FairSettings::q, "power q of a client's loss that weights its change; 0: federated averaging",
+                   Valid{.low = 0, .high = 100}});
 };
 
 /// q-FedAvg (Li, Sanjabi, Beirami & Smith 2020, Algorithm 2): minimizes sum_k p_k F_k^(q+1) / (q+1), so clients with larger

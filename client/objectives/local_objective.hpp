@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
-#include <tuple>
 
 #include "core/part_state.hpp"
 #include "core/setting.hpp"

@@ -7,7 +7,7 @@ namespace fedstride {
 
 struct NormalizedSettings {
   double mu = 0;
-  static constexpr auto kFields = std::tuple{Field{"mu", &NormalizedSettings::mu, ProximalSettings::kMuHelp, kNonNegative}};
+  static constexpr auto kFields = fields(Field{"mu", &NormalizedSettings::mu, ProximalSettings::kMuHelp, kNonNegative});
 };
 
 /// FedNova (Wang et al. 2020, Equation 9 and Section 4.1): normalized averaging. Client k's change is its mean gradient times its

@@ -7,7 +7,7 @@ namespace fedstride {
 struct ProximalSettings {
   double mu = 0.01;
   static constexpr std::string_view kMuHelp = "strength of the pull toward the model received, mu/2 |theta - theta_0|^2";
-  static constexpr auto kFields = std::tuple{Field{"mu", &ProximalSettings::mu, kMuHelp, kNonNegative}.often()};
+  static constexpr auto kFields = fields(Field{"mu", &ProximalSettings::mu, kMuHelp, kNonNegative}.often());
 };
 
 /// FedProx (Li et al. 2020, Algorithm 2): a client minimizes f_k(theta) + mu/2 |theta - theta_0|^2. Every step's gradient

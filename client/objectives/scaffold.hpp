@@ -17,11 +17,11 @@ struct ScaffoldSettings {
   ScaffoldOption option = ScaffoldOption::two;
   ScaffoldControls controls = ScaffoldControls::weighted;
   static constexpr auto kFields =
-      std::tuple{Field{"scaffold-option", &ScaffoldSettings::option,
-                       "a client's new control variate: its full gradient at the model received (one) or its mean gradient over "
-                       "the steps (two)"},
-                 Field{"scaffold-controls", &ScaffoldSettings::controls,
-                       "weights in the server's control variate: as in the mean of the models (weighted), or 1/N each (equal)"}};
+      fields(Field{"scaffold-option", &ScaffoldSettings::option,
+                   "a client's new control variate: its full gradient at the model received (one) or its mean gradient over "
+                   "the steps (two)"},
+             Field{"scaffold-controls", &ScaffoldSettings::controls,
+                   "weights in the server's control variate: as in the mean of the models (weighted), or 1/N each (equal)"});
 };
 
 /// SCAFFOLD (Karimireddy et al. 2020, Algorithm 1): a client steps along its gradient - c_k + c, where c_k is its own control

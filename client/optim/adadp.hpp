@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdint>
 #include <span>
-#include <tuple>
 
 #include "client/optim/optimizer.hpp"
 #include "client/optim/tolerance_schedule.hpp"
@@ -44,7 +43,7 @@ struct AdadpSettings {
 
   bool stops_adapting() const { return adapt_epochs > 0; }
   bool has_auto_tolerance() const { return tolerance.is_auto; }
-  static constexpr auto kFields = std::tuple{
+  static constexpr auto kFields = fields(
       Field{"learning-rate", &AdadpSettings::initial_rate, kRateHelp, Valid{.low = 0, .high = 1e6, .low_included = false}}
           .often(),
       Field{"tolerance", &AdadpSettings::tolerance,
@@ -74,8 +73,7 @@ struct AdadpSettings {
             Valid{.low = 1, .high = 1e6}},
       Field{"adapt-epochs", &AdadpSettings::adapt_epochs,
             "local epochs, over all rounds, after which SGD continues at the rate found; 0: never", Valid{.low = 0, .high = 1e9}},
-      Field{"decay", &AdadpSettings::decay, kDecayHelp, kNonNegative, Shapes::model, &AdadpSettings::stops_adapting},
-  };
+      Field{"decay", &AdadpSettings::decay, kDecayHelp, kNonNegative, Shapes::model, &AdadpSettings::stops_adapting});
 };
 
 struct AdadpState {

@@ -14,11 +14,10 @@ struct AdamSettings : Schedule {
   double beta2 = 0.999;
   double epsilon = 1e-8;
   static constexpr Valid kBeta{.low = 0, .high = 1, .high_included = false};
-  static constexpr auto kFields = std::tuple_cat(
-      Schedule::kFields, std::tuple{Field{"beta1", &AdamSettings::beta1, kBetaHelp, kBeta},
-                                    Field{"beta2", &AdamSettings::beta2, kSquareBetaHelp, kBeta},
-                                    Field{"adam-epsilon", &AdamSettings::epsilon, "added to the root of the mean square",
-                                          Valid{.low = 1e-30, .high = 1e6}}});
+  static constexpr auto kFields = fields(
+      Schedule::kFields, Field{"beta1", &AdamSettings::beta1, kBetaHelp, kBeta},
+      Field{"beta2", &AdamSettings::beta2, kSquareBetaHelp, kBeta},
+      Field{"adam-epsilon", &AdamSettings::epsilon, "added to the root of the mean square", Valid{.low = 1e-30, .high = 1e6}});
 };
 
 struct AdamState {

@@ -8,12 +8,11 @@ struct AdamBcSettings : Schedule {
   double beta1 = 0.9;
   double beta2 = 0.999;
   double floor = 1e-8;
-  static constexpr auto kFields = std::tuple_cat(
-      Schedule::kFields,
-      std::tuple{Field{"beta1", &AdamBcSettings::beta1, kBetaHelp, AdamSettings::kBeta},
-                 Field{"beta2", &AdamBcSettings::beta2, kSquareBetaHelp, AdamSettings::kBeta},
-                 Field{"noise-floor", &AdamBcSettings::floor,
-                       "lower bound on the mean squared gradient less the noise's variance", Valid{.low = 1e-30, .high = 1e6}}});
+  static constexpr auto kFields =
+      fields(Schedule::kFields, Field{"beta1", &AdamBcSettings::beta1, kBetaHelp, AdamSettings::kBeta},
+             Field{"beta2", &AdamBcSettings::beta2, kSquareBetaHelp, AdamSettings::kBeta},
+             Field{"noise-floor", &AdamBcSettings::floor, "lower bound on the mean squared gradient less the noise's variance",
+                   Valid{.low = 1e-30, .high = 1e6}});
 };
 
 struct AdamBcState : AdamState {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <tuple>
-
 #include "client/optim/optimizer.hpp"
 #include "core/setting.hpp"
 
@@ -12,12 +10,11 @@ struct DeltaSgdSettings {
   double gamma = 2;
   double delta = 0.1;
 
-  static constexpr auto kFields = std::tuple{
+  static constexpr auto kFields = fields(
       Field{"learning-rate", &DeltaSgdSettings::initial_rate, kRateHelp, Valid{.low = 0, .high = 1e6, .low_included = false}},
       Field{"delta-gamma", &DeltaSgdSettings::gamma, "gamma, factor on the inverse of twice the measured smoothness", kPositive},
       Field{"delta-growth", &DeltaSgdSettings::delta,
-            "delta; a step's rate is at most sqrt(1 + delta x last growth) times the last rate", kNonNegative},
-  };
+            "delta; a step's rate is at most sqrt(1 + delta x last growth) times the last rate", kNonNegative});
 };
 
 struct DeltaSgdState {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <tuple>
-
 #include "client/optim/optimizer.hpp"
 #include "core/setting.hpp"
 
@@ -10,9 +8,9 @@ namespace fedstride {
 struct DogSettings {
   double initial_movement = 1e-6;
 
-  static constexpr auto kFields = std::tuple{Field{"initial-movement", &DogSettings::initial_movement,
-                                                   "length of the first step, relative to 1 + the initial weights' norm",
-                                                   Valid{.low = 0, .high = 1, .low_included = false}}};
+  static constexpr auto kFields = fields(Field{"initial-movement", &DogSettings::initial_movement,
+                                               "length of the first step, relative to 1 + the initial weights' norm",
+                                               Valid{.low = 0, .high = 1, .low_included = false}});
 };
 
 struct DogState {

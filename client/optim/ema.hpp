@@ -6,9 +6,8 @@ namespace fedstride {
 
 struct EmaSettings : Schedule {
   double beta = 0.9;
-  static constexpr auto kFields = std::tuple_cat(
-      Schedule::kFields,
-      std::tuple{Field{"beta1", &EmaSettings::beta, kBetaHelp, Valid{.low = 0, .high = 1, .high_included = false}}});
+  static constexpr auto kFields = fields(
+      Schedule::kFields, Field{"beta1", &EmaSettings::beta, kBetaHelp, Valid{.low = 0, .high = 1, .high_included = false}});
 };
 
 struct EmaState {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <tuple>
-
 #include "client/optim/optimizer.hpp"
 #include "core/setting.hpp"
 
@@ -11,11 +9,10 @@ struct FedSpsSettings {
   double c = 0.5;
   double max_rate = 1;
 
-  static constexpr auto kFields = std::tuple{
+  static constexpr auto kFields = fields(
       Field{"sps-c", &FedSpsSettings::c, "c; a step's rate is the batch's loss / (c x squared norm of its gradient)", kPositive},
       Field{"max-rate", &FedSpsSettings::max_rate, "upper bound on the rate (gamma_b)",
-            Valid{.low = 0, .high = 1e6, .low_included = false}},
-  };
+            Valid{.low = 0, .high = 1e6, .low_included = false}});
 };
 
 struct FedSpsState {

@@ -7,11 +7,11 @@ namespace fedstride {
 struct HeavyBallSettings : Schedule {
   double momentum = 0.6;
   bool nesterov = false;
-  static constexpr auto kFields = std::tuple_cat(
-      Schedule::kFields,
-      std::tuple{Field{"momentum", &HeavyBallSettings::momentum, "momentum c, m = c m + g; Yu et al. use 0.6, others mostly 0.9",
-                       Valid{.low = 0, .high = 1, .high_included = false}},
-                 Field{"nesterov", &HeavyBallSettings::nesterov, "Nesterov's form: step along g + c m instead of m"}});
+  static constexpr auto kFields =
+      fields(Schedule::kFields,
+             Field{"momentum", &HeavyBallSettings::momentum, "momentum c, m = c m + g; Yu et al. use 0.6, others mostly 0.9",
+                   Valid{.low = 0, .high = 1, .high_included = false}},
+             Field{"nesterov", &HeavyBallSettings::nesterov, "Nesterov's form: step along g + c m instead of m"});
 };
 
 /// Heavy-ball momentum (Yu, Zhang & Chen, Algorithm 1): m <- c m + g, weights -= rate m, with m initially 0.

@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdint>
 #include <span>
-#include <tuple>
 #include <utility>
 
 #include "client/optim/optimizer.hpp"
@@ -27,7 +26,7 @@ struct PooledSettings {
   int horizon = 0;
   PooledRule rule = PooledRule::current;
 
-  static constexpr auto kFields = std::tuple{
+  static constexpr auto kFields = fields(
       Field{"learning-rate", &PooledSettings::initial_rate, kRateHelp, Valid{.low = 0, .high = 1e6, .low_included = false}},
       Field{"kappa", &PooledSettings::kappa,
             "scales the tolerance; at 1, the noise of all steps moves the average by about the initial weights' norm",
@@ -43,8 +42,7 @@ struct PooledSettings {
       Field{"tolerance-schedule", &PooledSettings::course, kToleranceScheduleHelp},
       Field{"horizon", &PooledSettings::horizon,
             "rounds over which the tolerance falls; 0: the rounds planned at the start of the run", Valid{.low = 0, .high = 1e9}},
-      Field{"pooled-rule", &PooledSettings::rule, "the current rule, or that of version 0.3, to reproduce its results"},
-  };
+      Field{"pooled-rule", &PooledSettings::rule, "the current rule, or that of version 0.3, to reproduce its results"});
 };
 
 /// The number of values that the server sends: |theta_0| kappa sqrt(M) sqrt(3 / (2 T)), max-tolerance, s at the round's start, s

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <tuple>
-
 #include "client/optim/adam.hpp"
 #include "core/setting.hpp"
 
@@ -13,14 +11,13 @@ struct ProdigySettings {
   double beta2 = 0.999;
   double epsilon = 1e-8;
 
-  static constexpr auto kFields = std::tuple{
+  static constexpr auto kFields = fields(
       Field{"initial-distance", &ProdigySettings::initial_distance,
             "first estimate of the distance from the initial weights to the solution; the estimate only grows",
             Valid{.low = 1e-12, .high = 1e6}},
       Field{"beta1", &ProdigySettings::beta1, kBetaHelp, AdamSettings::kBeta},
       Field{"beta2", &ProdigySettings::beta2, kSquareBetaHelp, AdamSettings::kBeta},
-      Field{"adam-epsilon", &ProdigySettings::epsilon, "added to the root of the mean square", Valid{.low = 1e-30, .high = 1e6}},
-  };
+      Field{"adam-epsilon", &ProdigySettings::epsilon, "added to the root of the mean square", Valid{.low = 1e-30, .high = 1e6}});
 };
 
 struct ProdigyState {

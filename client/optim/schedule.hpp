@@ -1,7 +1,5 @@
 #pragma once
 
-#include <tuple>
-
 #include "client/optim/optimizer.hpp"
 #include "core/setting.hpp"
 
@@ -29,18 +27,17 @@ struct Schedule {
   bool is_linear() const { return schedule == RateSchedule::linear; }
   bool is_inverse() const { return schedule == RateSchedule::inverse; }
   static constexpr Valid kRate{.low = 0, .high = 1e6, .low_included = false};
-  static constexpr auto kFields = std::tuple{
-      Field{"learning-rate", &Schedule::initial_rate, kRateHelp, kRate},
-      Field{"schedule", &Schedule::schedule, "how the rate changes over local epochs"},
-      Field{"final-learning-rate", &Schedule::final_rate, "linear: the final rate", Valid{.low = 0, .high = 1e6}, Shapes::model,
-            &Schedule::is_linear},
-      Field{"schedule-epochs", &Schedule::schedule_epochs,
-            "linear: local epochs E until the final rate, which epoch E + 1 is the first to use", kAtLeastOne, Shapes::model,
-            &Schedule::is_linear},
-      Field{"decay", &Schedule::decay, kDecayHelp, kNonNegative, Shapes::model, &Schedule::is_inverse},
-      Field{"weight-decay", &Schedule::weight_decay, "L2 weight decay: this factor times the weights is added to their gradient",
-            kNonNegative},
-  };
+  static constexpr auto kFields =
+      fields(Field{"learning-rate", &Schedule::initial_rate, kRateHelp, kRate},
+             Field{"schedule", &Schedule::schedule, "how the rate changes over local epochs"},
+             Field{"final-learning-rate", &Schedule::final_rate, "linear: the final rate", Valid{.low = 0, .high = 1e6},
+                   Shapes::model, &Schedule::is_linear},
+             Field{"schedule-epochs", &Schedule::schedule_epochs,
+                   "linear: local epochs E until the final rate, which epoch E + 1 is the first to use", kAtLeastOne,
+                   Shapes::model, &Schedule::is_linear},
+             Field{"decay", &Schedule::decay, kDecayHelp, kNonNegative, Shapes::model, &Schedule::is_inverse},
+             Field{"weight-decay", &Schedule::weight_decay,
+                   "L2 weight decay: this factor times the weights is added to their gradient", kNonNegative});
 
   double rate(Progress progress) const;
 };

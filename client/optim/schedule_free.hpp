@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <tuple>
 
 #include "client/optim/optimizer.hpp"
 #include "core/setting.hpp"
@@ -12,12 +11,11 @@ struct ScheduleFreeSettings {
   double rate = 0.1;
   double interpolation = 0.9;
 
-  static constexpr auto kFields = std::tuple{
-      Field{"learning-rate", &ScheduleFreeSettings::rate, kRateHelp, Valid{.low = 0, .high = 1e6, .low_included = false}},
-      Field{"interpolation", &ScheduleFreeSettings::interpolation,
-            "beta; gradients are computed at (1 - beta) z + beta x, x being the average of the iterates z",
-            Valid{.low = 0, .high = 1}},
-  };
+  static constexpr auto kFields =
+      fields(Field{"learning-rate", &ScheduleFreeSettings::rate, kRateHelp, Valid{.low = 0, .high = 1e6, .low_included = false}},
+             Field{"interpolation", &ScheduleFreeSettings::interpolation,
+                   "beta; gradients are computed at (1 - beta) z + beta x, x being the average of the iterates z",
+                   Valid{.low = 0, .high = 1}});
 };
 
 struct ScheduleFreeState {

@@ -6,10 +6,10 @@ namespace fedstride {
 
 struct DittoSettings : SecondPass {
   double lambda = 0.1;
-  static constexpr auto kFields = std::tuple_cat(
-      SecondPass::kFields,
-      std::tuple{Field{"ditto-lambda", &DittoSettings::lambda,
-                       "strength of the pull toward the model received, lambda/2 |v - theta|^2; 0: no pull", kNonNegative}});
+  static constexpr auto kFields =
+      fields(SecondPass::kFields,
+             Field{"ditto-lambda", &DittoSettings::lambda,
+                   "strength of the pull toward the model received, lambda/2 |v - theta|^2; 0: no pull", kNonNegative});
 };
 
 /// Ditto (Li, Hu, Beirami & Smith 2021, Algorithm 1): without affecting the federation's training, client k keeps its own model

@@ -7,13 +7,13 @@ namespace fedstride {
 struct LocalLayersSettings {
   std::string local_layers = "last";
   int first = 0;
-  static constexpr auto kFields = std::tuple{
+  static constexpr auto kFields = fields(
       Field{"local-layers", &LocalLayersSettings::local_layers,
             "layers that stay with the client, e.g. \"fc2,fc3\"; last: the last layer; batchnorm: all of that kind (FedBN)"},
       Field{"local-first", &LocalLayersSettings::first,
             "local epochs that train only the client's own layers; the rest train only the shared ones (FedRep); 0: all train "
             "together (FedPer)",
-            Valid{.low = 0, .high = 1e6}}};
+            Valid{.low = 0, .high = 1e6}});
 };
 
 /// Layers that stay with the client. FedPer (Arivazhagan, Aggarwal, Singh & Choudhary 2019, Algorithm 1) trains them along with

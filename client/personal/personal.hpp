@@ -2,7 +2,6 @@
 
 #include <string>
 #include <string_view>
-#include <tuple>
 
 #include "core/part.hpp"
 #include "core/setting.hpp"
@@ -38,8 +37,8 @@ class PersonalPart : public Part {
 struct SecondPass {
   int personal_epochs = 1;
   static constexpr auto kFields =
-      std::tuple{Field{"personal-epochs", &SecondPass::personal_epochs,
-                       "epochs for which a client trains its personal model in each round", Valid{.low = 1, .high = 1e6}}};
+      fields(Field{"personal-epochs", &SecondPass::personal_epochs,
+                   "epochs for which a client trains its personal model in each round", Valid{.low = 1, .high = 1e6}});
 };
 
 /// The kind of personal model chosen for a run; none by default.

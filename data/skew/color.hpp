@@ -16,9 +16,9 @@ struct ColorSettings {
 
   bool is_tinted() const { return color == ColorChange::tint; }
   static constexpr auto kFields =
-      std::tuple{Field{"color", &ColorSettings::color, "permute the channels, or darken all but one of them"},
-                 Field{"tint", &ColorSettings::tint, "color tint: fraction by which the other channels are darkened", kFraction,
-                       Shapes::model, &ColorSettings::is_tinted}};
+      fields(Field{"color", &ColorSettings::color, "permute the channels, or darken all but one of them"},
+             Field{"tint", &ColorSettings::tint, "color tint: fraction by which the other channels are darkened", kFraction,
+                   Shapes::model, &ColorSettings::is_tinted});
 };
 
 /// Colors that depend on the client's number: a shift in the distribution of inputs that preserves shapes and labels.

@@ -28,15 +28,15 @@ struct NoiseSettings {
   NoiseDrawn drawn = NoiseDrawn::once;
   NoiseOnTest on_test = NoiseOnTest::none;
 
-  static constexpr auto kFields = std::tuple{
-      Field{"noise-level", &NoiseSettings::noise_level,
-            "noise of the last client; pixels range from 0 to 1, columns are in standard deviations",
-            Valid{.low = 0, .high = 1e6}},
-      Field{"noise-unit", &NoiseSettings::unit, "whether the noise level is a variance or a standard deviation"},
-      Field{"noise-scale", &NoiseSettings::scale,
-            "noise of client k = 0, 1, ... of K: (k + 1) / K of the level (from-one) or k / (K - 1) (from-zero)"},
-      Field{"noise-drawn", &NoiseSettings::drawn, "draw a training example's noise once, or anew at every read"},
-      Field{"noise-on-test", &NoiseSettings::on_test, "noise on the test set: none, or on row r that of client r mod K"}};
+  static constexpr auto kFields =
+      fields(Field{"noise-level", &NoiseSettings::noise_level,
+                   "noise of the last client; pixels range from 0 to 1, columns are in standard deviations",
+                   Valid{.low = 0, .high = 1e6}},
+             Field{"noise-unit", &NoiseSettings::unit, "whether the noise level is a variance or a standard deviation"},
+             Field{"noise-scale", &NoiseSettings::scale,
+                   "noise of client k = 0, 1, ... of K: (k + 1) / K of the level (from-one) or k / (K - 1) (from-zero)"},
+             Field{"noise-drawn", &NoiseSettings::drawn, "draw a training example's noise once, or anew at every read"},
+             Field{"noise-on-test", &NoiseSettings::on_test, "noise on the test set: none, or on row r that of client r mod K"});
 };
 
 /// Noise-based feature imbalance (Li, Diao, Chen & He 2022, NIID-Bench): client k of K, counted from 0, has Gaussian noise on

@@ -8,8 +8,8 @@ struct RotationSettings {
   int rotations = 4;  ///< R
 
   static constexpr auto kFields =
-      std::tuple{Field{"rotations", &RotationSettings::rotations,
-                       "number of rotations; client k rotates by 90 degrees x (k mod rotations)", Valid{.low = 1, .high = 4}}};
+      fields(Field{"rotations", &RotationSettings::rotations,
+                   "number of rotations; client k rotates by 90 degrees x (k mod rotations)", Valid{.low = 1, .high = 4}});
 };
 
 /// Client k's images are rotated counterclockwise by k mod R quarter turns (rotated MNIST and CIFAR-10, as in Ghosh et al. 2020,

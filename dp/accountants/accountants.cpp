@@ -125,7 +125,7 @@ Accountant make_accountant(const AccountantWords& words) {
 bool has_setting(std::string_view accountant, std::string_view setting) {
   bool found = false;
   for_each_part<Accountant>([&]<class Part>(const Part&) {
-    for_each_field<Part>([&](const auto& field) { found = found || (Part::kName == accountant && field.name == setting); });
+    for (const SettingInfo& info : settings_of<Part>()) found = found || (Part::kName == accountant && info.name == setting);
   });
   return found;
 }

@@ -4,7 +4,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <variant>
 
 #include "core/family.hpp"
@@ -55,7 +54,7 @@ struct Tight : AccountantPart<Tight> {
 
   static constexpr std::string_view kName = "tight";
   static constexpr std::string_view kSummary = "exact privacy loss distribution; values are rounded up slightly";
-  static constexpr auto kFields = std::tuple{};
+  static constexpr auto kFields = fields();
   static constexpr Covers kCovers{.poisson_replace_one = true, .rows = true, .shares = true};
   std::string unsound(std::span<const Releases> spending) const;
   PrivacyBound least_epsilon(std::span<const Releases> spending, double delta) const;
@@ -69,8 +68,8 @@ struct Rdp : AccountantPart<Rdp> {
 
   static constexpr std::string_view kName = "rdp";
   static constexpr std::string_view kSummary = "Renyi divergences at orders 1.1 to 1024, including fractional ones";
-  static constexpr auto kFields = std::tuple{Field{"orders", &Rdp::orders, "grid of orders from which the best is chosen"},
-                                             Field{"conversion", &Rdp::conversion, "conversion from divergence to epsilon"}};
+  static constexpr auto kFields = fields(Field{"orders", &Rdp::orders, "grid of orders from which the best is chosen"},
+                                         Field{"conversion", &Rdp::conversion, "conversion from divergence to epsilon"});
   static constexpr Covers kCovers{.poisson_replace_one = true, .without_replacement = true, .rows = true, .shares = true};
   PrivacyBound least_epsilon(std::span<const Releases> spending, double delta) const;
   PrivacyBound least_delta(std::span<const Releases> spending, double epsilon) const;
@@ -80,7 +79,7 @@ struct Rdp : AccountantPart<Rdp> {
 struct Moments : AccountantPart<Moments> {
   static constexpr std::string_view kName = "moments";
   static constexpr std::string_view kSummary = "moments accountant of Abadi et al. (2016): orders 2 to 33, classical conversion";
-  static constexpr auto kFields = std::tuple{};
+  static constexpr auto kFields = fields();
   static constexpr Covers kCovers{};
   PrivacyBound least_epsilon(std::span<const Releases> spending, double delta) const;
   PrivacyBound least_delta(std::span<const Releases> spending, double epsilon) const;
@@ -94,7 +93,7 @@ struct Zcdp : AccountantPart<Zcdp> {
   static constexpr std::string_view kName = "zcdp";
   static constexpr std::string_view kSummary =
       "zero-concentrated differential privacy, for unsampled releases; covers discrete Gaussian noise";
-  static constexpr auto kFields = std::tuple{Field{"conversion", &Zcdp::conversion, "conversion from rho to epsilon"}};
+  static constexpr auto kFields = fields(Field{"conversion", &Zcdp::conversion, "conversion from rho to epsilon"});
   static constexpr Covers kCovers{.adaptive = true};
   std::string unsound(std::span<const Releases> spending) const;
   PrivacyBound least_epsilon(std::span<const Releases> spending, double delta) const;
@@ -114,7 +113,7 @@ double zcdp_log_delta(double rho, double epsilon);  ///< rho > 0
 struct Strong : AccountantPart<Strong> {
   static constexpr std::string_view kName = "strong";
   static constexpr std::string_view kSummary = "strong composition of (epsilon, delta) steps (Kairouz et al. 2015)";
-  static constexpr auto kFields = std::tuple{};
+  static constexpr auto kFields = fields();
   static constexpr Covers kCovers{.poisson_replace_one = true, .without_replacement = true};
   static constexpr std::size_t kMaxKinds = 1000;
   static double composed(const Spending& kinds, double delta);
@@ -124,7 +123,7 @@ struct Strong : AccountantPart<Strong> {
 struct Basic : AccountantPart<Basic> {
   static constexpr std::string_view kName = "basic";
   static constexpr std::string_view kSummary = "basic composition: the sums of the steps' epsilons and of their deltas";
-  static constexpr auto kFields = std::tuple{};
+  static constexpr auto kFields = fields();
   static constexpr Covers kCovers{.poisson_replace_one = true, .without_replacement = true};
   static constexpr std::size_t kMaxKinds = 20'000;
   static double composed(const Spending& kinds, double delta);
@@ -137,7 +136,7 @@ struct Basic : AccountantPart<Basic> {
 struct AsInPaper : AccountantPart<AsInPaper> {
   static constexpr std::string_view kName = "as-in-paper";
   static constexpr std::string_view kSummary = "heuristic strong composition of Abadi et al. (2016); not a bound";
-  static constexpr auto kFields = std::tuple{};
+  static constexpr auto kFields = fields();
   static constexpr Covers kCovers{};
   std::string unsound(std::span<const Releases> spending) const;
   PrivacyBound least_epsilon(std::span<const Releases> spending, double delta) const;

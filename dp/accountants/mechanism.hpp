@@ -5,7 +5,6 @@
 #include <compare>
 #include <cstdint>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "core/choice.hpp"
@@ -23,8 +22,8 @@ struct NoiseShares {
   std::uint64_t count = 0;      ///< shares certain to be in the sum and known only to their owners
   auto operator<=>(const NoiseShares&) const = default;
 
-  static constexpr auto kTerms = std::tuple{Term{"step", &NoiseShares::step}, Term{"dimension", &NoiseShares::dimension},
-                                            Term{"count", &NoiseShares::count}};
+  static constexpr auto kTerms =
+      terms(Term{"step", &NoiseShares::step}, Term{"dimension", &NoiseShares::dimension}, Term{"count", &NoiseShares::count});
 };
 
 /// The largest distance between the sums of one release on neighboring data sets, in multiples of the clip bound.
@@ -50,10 +49,10 @@ struct Releases {
   bool operator==(const Releases&) const = default;
 
   /// The terms of a release that ledgers record. The other fields follow from a run's releases or their order.
-  static constexpr auto kTerms = std::tuple{
-      Term{"sampling", &Releases::sampling}, Term{"neighbours", &Releases::neighbours},   Term{"rate", &Releases::rate},
-      Term{"passes", &Releases::passes},     Term{"adaptive", &Releases::adaptive},       Term{"law", &Releases::law},
-      Term{"shares", &Releases::shares},     Term{"correlation", &Releases::correlation}, Term{"rows", &Releases::rows}};
+  static constexpr auto kTerms =
+      terms(Term{"sampling", &Releases::sampling}, Term{"neighbours", &Releases::neighbours}, Term{"rate", &Releases::rate},
+            Term{"passes", &Releases::passes}, Term{"adaptive", &Releases::adaptive}, Term{"law", &Releases::law},
+            Term{"shares", &Releases::shares}, Term{"correlation", &Releases::correlation}, Term{"rows", &Releases::rows});
 };
 
 inline constexpr std::uint64_t kMaxRowsOfRecord = 1000;

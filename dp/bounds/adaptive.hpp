@@ -12,15 +12,14 @@ struct AdaptiveBoundSettings {
   double quantile = 0.5;
   double rate = 0.2;
   double deviation = 0;
-  static constexpr auto kFields = std::tuple{
+  static constexpr auto kFields = fields(
       Field{"clip-quantile", &AdaptiveBoundSettings::quantile, "share of the records that should not be clipped", kFraction},
       Field{"clip-rate", &AdaptiveBoundSettings::rate, "learning rate of the bound's logarithm", kPositive},
       Field{
           "clip-count-noise", &AdaptiveBoundSettings::deviation,
           "standard deviation of the noise on the count of records within the bound; 0: a twentieth of the expected records, or "
           "the noise multiplier if that is larger",
-          kNonNegative},
-  };
+          kNonNegative});
 };
 
 /// The bound follows a quantile of the norms (Andrew, Thakkar, McMahan & Ramaswamy 2021): C <- C exp(-eta (share - gamma)), with

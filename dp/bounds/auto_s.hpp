@@ -6,10 +6,8 @@ namespace fedstride {
 
 struct AutoSBoundSettings {
   double stability = 0.01;
-  static constexpr auto kFields = std::tuple{
-      Field{"clip-stability", &AutoSBoundSettings::stability, "gamma: a contribution g becomes g clip / (|g| + gamma)",
-            kPositive},
-  };
+  static constexpr auto kFields = fields(Field{"clip-stability", &AutoSBoundSettings::stability,
+                                               "gamma: a contribution g becomes g clip / (|g| + gamma)", kPositive});
 };
 
 /// Automatic clipping (Bu, Wang, Zha & Karypis 2023, AUTO-S): a contribution g becomes g S / (|g| + gamma), even if it is short.

@@ -7,8 +7,8 @@ namespace fedstride {
 
 struct BufferedNoiseSettings {
   int buffers = 4;
-  static constexpr auto kFields = std::tuple{Field{"noise-buffers", &BufferedNoiseSettings::buffers,
-                                                   "number of model-sized vectors that are kept", Valid{.low = 1, .high = 10}}};
+  static constexpr auto kFields = fields(Field{"noise-buffers", &BufferedNoiseSettings::buffers,
+                                               "number of model-sized vectors that are kept", Valid{.low = 1, .high = 10}});
 };
 
 /// C is a buffered linear Toeplitz matrix (Dvijotham et al. 2024). The coefficients are the scales s_i, then the decays d_i;

@@ -6,7 +6,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -37,10 +36,9 @@ struct Correlation {
   bool on() const { return !is_independent() || separation > 1; }
   auto operator<=>(const Correlation&) const = default;
 
-  static constexpr auto kTerms =
-      std::tuple{Term{"mechanism", &Correlation::mechanism}, Term{"separation", &Correlation::separation},
-                 Term{"horizon", &Correlation::horizon}, Term{"restart", &Correlation::restart},
-                 Term{"coefficients", &Correlation::coefficients}};
+  static constexpr auto kTerms = terms(Term{"mechanism", &Correlation::mechanism}, Term{"separation", &Correlation::separation},
+                                       Term{"horizon", &Correlation::horizon}, Term{"restart", &Correlation::restart},
+                                       Term{"coefficients", &Correlation::coefficients});
 };
 
 /// A stretch of one round's vector, which encode() or correlate() changes in place.

@@ -28,9 +28,8 @@ double tree_variance(std::uint64_t t, bool better);
 
 struct TreeNoiseSettings {
   int restart = 0;
-  static constexpr auto kFields =
-      std::tuple{Field{"tree-restart", &TreeNoiseSettings::restart, "rounds after which a new tree begins; 0: never",
-                       Valid{.low = 0, .high = 1e6}}};
+  static constexpr auto kFields = fields(Field{"tree-restart", &TreeNoiseSettings::restart,
+                                               "rounds after which a new tree begins; 0: never", Valid{.low = 0, .high = 1e6}});
 };
 
 /// Round t adds the increment of the estimated prefix sum of the noise. A node over 2^(h+1) rounds combines its own draw, which

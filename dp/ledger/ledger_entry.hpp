@@ -53,21 +53,15 @@ struct LedgerStatement {
 
   const NoisePlace& place() const { return place_of(find_choice<ClientNoiseBy>(noise_at).value_or(ClientNoiseBy{})); }
 
-  static constexpr auto kTerms = std::tuple{Term{"level", &LedgerStatement::level, true},
-                                            Term{"accountant", &LedgerStatement::accountant, true},
-                                            Term{"delta", &LedgerStatement::delta, true},
-                                            Term{"epsilon", &LedgerStatement::epsilon},
-                                            Term{"each", &LedgerStatement::each},
-                                            Term{"largest_weight", &LedgerStatement::largest_weight},
-                                            Term{"bound", &LedgerStatement::bound},
-                                            Term{"noise_at", &LedgerStatement::noise_at},
-                                            Term{"own_code", &LedgerStatement::own_code},
-                                            Term{"survivors", &LedgerStatement::survivors},
-                                            Term{"colluders", &LedgerStatement::colluders},
-                                            Term{"_clip", &LedgerStatement::clip_rule},
-                                            Term{"participations", &LedgerStatement::participations},
-                                            Term{"own_tasks", &LedgerStatement::own_tasks},
-                                            Term{"users", &LedgerStatement::users}};
+  static constexpr auto kTerms =
+      terms(Term{"level", &LedgerStatement::level, true}, Term{"accountant", &LedgerStatement::accountant, true},
+            Term{"delta", &LedgerStatement::delta, true}, Term{"epsilon", &LedgerStatement::epsilon},
+            Term{"each", &LedgerStatement::each}, Term{"largest_weight", &LedgerStatement::largest_weight},
+            Term{"bound", &LedgerStatement::bound}, Term{"noise_at", &LedgerStatement::noise_at},
+            Term{"own_code", &LedgerStatement::own_code}, Term{"survivors", &LedgerStatement::survivors},
+            Term{"colluders", &LedgerStatement::colluders}, Term{"_clip", &LedgerStatement::clip_rule},
+            Term{"participations", &LedgerStatement::participations}, Term{"own_tasks", &LedgerStatement::own_tasks},
+            Term{"users", &LedgerStatement::users});
 };
 
 /// The first line of a ledger.
@@ -84,14 +78,11 @@ struct LedgerHeader {
   const LedgerStatement* at(Level level) const;
   bool operator==(const LedgerHeader&) const = default;
 
-  static constexpr auto kTerms = std::tuple{Term{"kind", &LedgerHeader::kind, true},
-                                            Term{"version", &LedgerHeader::version, true},
-                                            Term{"source", &LedgerHeader::source, true},
-                                            Term{"clients", &LedgerHeader::clients, true},
-                                            Term{"statements", &LedgerHeader::statements, true},
-                                            Term{"constants", &LedgerHeader::constants},
-                                            Term{"schema", &LedgerHeader::schema},
-                                            Term{"settings", &LedgerHeader::settings}};
+  static constexpr auto kTerms =
+      terms(Term{"kind", &LedgerHeader::kind, true}, Term{"version", &LedgerHeader::version, true},
+            Term{"source", &LedgerHeader::source, true}, Term{"clients", &LedgerHeader::clients, true},
+            Term{"statements", &LedgerHeader::statements, true}, Term{"constants", &LedgerHeader::constants},
+            Term{"schema", &LedgerHeader::schema}, Term{"settings", &LedgerHeader::settings});
 };
 
 /// Equal releases of several clients. The addresses are (round, client, first), ..., (round, client, first + count - 1) where
@@ -107,13 +98,10 @@ struct LedgerGroup {
   Quantity quantity = Quantity::sums;
   bool operator==(const LedgerGroup&) const = default;
 
-  static constexpr auto kTerms = std::tuple{Term{"level", &LedgerGroup::level, true},
-                                            Term{"quantity", &LedgerGroup::quantity},
-                                            Term{"clients", &LedgerGroup::clients},
-                                            Term{"each", &LedgerGroup::each},
-                                            Term{"largest_weight", &LedgerGroup::largest_weight},
-                                            Term{"first", &LedgerGroup::first, true},
-                                            Term{"runs", &LedgerGroup::runs, true}};
+  static constexpr auto kTerms = terms(Term{"level", &LedgerGroup::level, true}, Term{"quantity", &LedgerGroup::quantity},
+                                       Term{"clients", &LedgerGroup::clients}, Term{"each", &LedgerGroup::each},
+                                       Term{"largest_weight", &LedgerGroup::largest_weight},
+                                       Term{"first", &LedgerGroup::first, true}, Term{"runs", &LedgerGroup::runs, true});
 
   std::uint64_t count() const;
   /// True if an earlier round already charged this pass: only at client level, for draws with passes, where each release is a

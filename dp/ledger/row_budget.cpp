@@ -32,15 +32,15 @@ struct BudgetRelease {
   std::uint64_t rounds = 0;
   std::uint64_t most = 0;
   bool operator==(const BudgetRelease&) const = default;
-  static constexpr auto kTerms = std::tuple{
-      Term{"each", &BudgetRelease::each}, Term{"noise_multiplier", &BudgetRelease::noise, true},
-      Term{"count", &BudgetRelease::count, true}, Term{"rounds", &BudgetRelease::rounds}, Term{"most", &BudgetRelease::most}};
+  static constexpr auto kTerms = terms(Term{"each", &BudgetRelease::each}, Term{"noise_multiplier", &BudgetRelease::noise, true},
+                                       Term{"count", &BudgetRelease::count, true}, Term{"rounds", &BudgetRelease::rounds},
+                                       Term{"most", &BudgetRelease::most});
 };
 
 struct BudgetHistory {
   std::vector<BudgetRelease> releases = {};
   bool operator==(const BudgetHistory&) const = default;
-  static constexpr auto kTerms = std::tuple{Term{"releases", &BudgetHistory::releases, true}};
+  static constexpr auto kTerms = terms(Term{"releases", &BudgetHistory::releases, true});
 };
 
 struct BudgetLine {
@@ -51,10 +51,9 @@ struct BudgetLine {
   std::vector<BudgetHistory> or_examples = {};  ///< further alternatives
   std::vector<BudgetRelease> updates = {};
   bool operator==(const BudgetLine&) const = default;
-  static constexpr auto kTerms =
-      std::tuple{Term{"rows", &BudgetLine::rows, true},         Term{"run", &BudgetLine::run, true},
-                 Term{"round", &BudgetLine::round, true},       Term{"examples", &BudgetLine::examples},
-                 Term{"or_examples", &BudgetLine::or_examples}, Term{"updates", &BudgetLine::updates}};
+  static constexpr auto kTerms = terms(Term{"rows", &BudgetLine::rows, true}, Term{"run", &BudgetLine::run, true},
+                                       Term{"round", &BudgetLine::round, true}, Term{"examples", &BudgetLine::examples},
+                                       Term{"or_examples", &BudgetLine::or_examples}, Term{"updates", &BudgetLine::updates});
 };
 
 namespace {

@@ -10,9 +10,9 @@ struct SignSettings {
   double rate = 0.001;
   double beta = 0.9;
   static constexpr auto kFields =
-      std::tuple{Field{"learning-rate", &SignSettings::rate, "how far each weight moves in a step", kPositive},
-                 Field{"sign-beta", &SignSettings::beta, "fraction of the gradient average kept in each step",
-                       Valid{.low = 0, .high = 1, .high_included = false}}};
+      fields(Field{"learning-rate", &SignSettings::rate, "how far each weight moves in a step", kPositive},
+             Field{"sign-beta", &SignSettings::beta, "fraction of the gradient average kept in each step",
+                   Valid{.low = 0, .high = 1, .high_included = false}});
 };
 
 /// signSGD with momentum (Bernstein et al. 2018, "Signum"): m <- beta m + (1 - beta) g, weights -= rate sign(m).

@@ -11,10 +11,10 @@ namespace fedstride {
 struct GeometricMedianSettings {
   int iterations = 3;
   double smoothing = 1e-6;
-  static constexpr auto kFields = std::tuple{
+  static constexpr auto kFields = fields(
       Field{"iterations", &GeometricMedianSettings::iterations, "Weiszfeld steps, starting from the weighted mean", kAtLeastOne},
       Field{"smoothing", &GeometricMedianSettings::smoothing,
-            "smallest distance (L2 norm) used for an update; nearer ones count as this far away", kPositive}};
+            "smallest distance (L2 norm) used for an update; nearer ones count as this far away", kPositive});
 };
 
 /// The geometric median (RFA; Pillutla, Kakade & Harchaoui 2022, Algorithm 2, smoothed Weiszfeld): starting from the weighted

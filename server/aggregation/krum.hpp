@@ -12,7 +12,7 @@ struct Byzantine {
   int byzantine = 1;
   static constexpr std::string_view kHelp =
       "maximum number f of attackers to withstand in a round; Krum needs 2 f + 3 updates, Bulyan 4 f + 3";
-  static constexpr auto kFields = std::tuple{Field{"byzantine", &Byzantine::byzantine, kHelp, kNonNegative}};
+  static constexpr auto kFields = fields(Field{"byzantine", &Byzantine::byzantine, kHelp, kNonNegative});
 
   std::size_t attackers() const { return static_cast<std::size_t>(byzantine); }
 };
@@ -36,9 +36,9 @@ struct MultiKrumSettings {
   int byzantine = 1;
   int selected = 0;
   static constexpr auto kFields =
-      std::tuple{Field{"byzantine", &MultiKrumSettings::byzantine, Byzantine::kHelp, kNonNegative},
-                 Field{"selected", &MultiKrumSettings::selected,
-                       "number of updates to average, at most n - f - 2 in a round with n; 0: n - f - 2", kNonNegative}};
+      fields(Field{"byzantine", &MultiKrumSettings::byzantine, Byzantine::kHelp, kNonNegative},
+             Field{"selected", &MultiKrumSettings::selected,
+                   "number of updates to average, at most n - f - 2 in a round with n; 0: n - f - 2", kNonNegative});
 };
 
 /// Multi-Krum (Blanchard, El Mhamdi, Guerraoui & Stainer 2017, section 4) averages the m = selected updates with the best Krum

@@ -10,9 +10,9 @@ namespace fedstride {
 
 struct NormBoundedSettings {
   double norm_bound = 0;
-  static constexpr auto kFields = std::tuple{
+  static constexpr auto kFields = fields(
       Field{"norm-bound", &NormBoundedSettings::norm_bound,
-            "largest L2 norm of an update; longer ones are scaled down; 0: the median of the round's norms", kNonNegative}};
+            "largest L2 norm of an update; longer ones are scaled down; 0: the median of the round's norms", kNonNegative});
 };
 
 /// The weighted mean of updates scaled down to an L2 norm of at most norm-bound (Sun, Kairouz, Suresh & McMahan 2019, "Can you

@@ -10,9 +10,9 @@ namespace fedstride {
 
 struct TrimmedMeanSettings {
   double trim = 0.1;
-  static constexpr auto kFields = std::tuple{Field{"trim", &TrimmedMeanSettings::trim,
-                                                   "share of clients left out at each end of the sorted changes of a parameter",
-                                                   Valid{.low = 0, .high = 0.5, .high_included = false}}};
+  static constexpr auto kFields = fields(Field{"trim", &TrimmedMeanSettings::trim,
+                                               "share of clients left out at each end of the sorted changes of a parameter",
+                                               Valid{.low = 0, .high = 0.5, .high_included = false}});
 };
 
 /// The coordinate-wise trimmed mean (Yin, Chen, Ramchandran & Bartlett 2018, Definition 2): of the n changes of each parameter,

@@ -6,7 +6,6 @@
 #include <map>
 #include <span>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "client/attacks/attack.hpp"

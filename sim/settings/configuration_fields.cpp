@@ -5,7 +5,7 @@ namespace fedstride {
 namespace {
 
 struct ConfigurationFields {
-  static constexpr auto kFields = std::tuple_cat(
+  static constexpr auto kFields = fields(
       about(
           Question::data,
           Field{"dataset", &Configuration::dataset, "data set (see 'fedstride data list')", Valid{.known = known_datasets}}
@@ -273,7 +273,7 @@ struct ConfigurationFields {
 
 template <>
 std::span<const SettingInfo> settings_of<Configuration>() {
-  return detail::setting_list<Configuration, ConfigurationFields>();
+  return settings_of<Configuration, ConfigurationFields>();
 }
 
 }  // namespace fedstride

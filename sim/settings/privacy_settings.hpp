@@ -2,7 +2,6 @@
 
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "core/part.hpp"
@@ -51,7 +50,7 @@ struct LevelSettings {
   /// All but `neighbours`.
   template <class Level>
   static constexpr auto budget_fields(bool beside = false) {
-    return std::tuple{
+    return fields(
         field<Level>(beside, "client-clip", &LevelSettings::clip, "like clip, for clients' updates",
                      "largest L2 norm of one record's contribution", Valid{.low = 0, .high = 1e30, .low_included = false}),
         field<Level>(beside, "client-noise-multiplier", &LevelSettings::noise_multiplier,
@@ -63,13 +62,13 @@ struct LevelSettings {
         field<Level>(beside, "client-delta", &LevelSettings::delta, "like delta, for clients", "delta of every reported epsilon",
                      Valid{.low = 0, .high = 1, .low_included = false, .high_included = false}),
         field<Level>(beside, "client-accountant", &LevelSettings::accountant, "like accountant, for clients",
-                     "accountant for epsilon; auto: tight, or the next tightest that has a bound")};
+                     "accountant for epsilon; auto: tight, or the next tightest that has a bound"));
   }
   template <class Level>
   static constexpr auto neighbours_field(bool beside = false) {
-    return std::tuple{field<Level>(
+    return fields(field<Level>(
         beside, "client-neighbours", &LevelSettings::neighbours, "like neighbours, for clients",
-        "neighboring data sets; auto: add-remove if adding a record moves no other, else zero-out (sizes are public)")};
+        "neighboring data sets; auto: add-remove if adding a record moves no other, else zero-out (sizes are public)"));
   }
 };
 struct ExampleLevel : LevelSettings {};
@@ -90,35 +89,30 @@ struct ExampleSettings : ExampleLevel {
   bool has_noise_schedule() const { return noise_schedule != NoiseSchedule::constant; }
   bool has_noise_momentum() const { return noise_schedule == NoiseSchedule::dynamic_momentum; }
   bool has_components() const { return components > 0; }
-  static constexpr auto kFields = std::tuple_cat(
+  static constexpr auto kFields = fields(
       budget_fields<ExampleLevel>(), neighbours_field<ExampleLevel>(),
-      std::tuple{
-          Field{"sampling", &ExampleSettings::sampling, "how lots are drawn"},
-          Field{"sampling-rate", &ExampleSettings::sampling_rate, "share of a client's rows in a lot; 0: batch / rows",
-                kFraction},
-          Field{"clip-schedule", &ExampleSettings::clip_schedule,
-                "how the clip bound falls to half, at constant noise (Yu et al.)"},
-          Field{"noise-schedule", &ExampleSettings::noise_schedule,
-                "how the noise falls within the same total budget (Hong et al.)"},
-          Field{"noise-decay", &ExampleSettings::noise_decay,
-                "dynamic: gamma, the factor by which the effect of a step's noise decays, estimated on public data",
-                Valid{.low = 0, .high = 1, .low_included = false}, Shapes::model, &ExampleSettings::has_noise_schedule},
-          Field{"noise-momentum", &ExampleSettings::noise_momentum, "dynamic-momentum: beta of the optimizer's moving average",
-                Valid{.low = 0, .high = 1, .high_included = false}, Shapes::model, &ExampleSettings::has_noise_momentum},
-          Field{"target-epochs", &ExampleSettings::target_epochs,
-                "local epochs that calibrated noise must last at constant clip, and that schedules span; 0: all",
-                Valid{.low = 0, .high = 2e9}},
-          Field{"private-components", &ExampleSettings::components,
-                "train on this many private principal components of the inputs (one client); 0: on the inputs themselves",
-                Valid{.low = 0, .high = 1e5}},
-          Field{"components-noise", &ExampleSettings::components_noise, "noise multiplier of the private components",
-                kNonNegative, Shapes::model, &ExampleSettings::has_components},
-      });
+      Field{"sampling", &ExampleSettings::sampling, "how lots are drawn"},
+      Field{"sampling-rate", &ExampleSettings::sampling_rate, "share of a client's rows in a lot; 0: batch / rows", kFraction},
+      Field{"clip-schedule", &ExampleSettings::clip_schedule, "how the clip bound falls to half, at constant noise (Yu et al.)"},
+      Field{"noise-schedule", &ExampleSettings::noise_schedule, "how the noise falls within the same total budget (Hong et al.)"},
+      Field{"noise-decay", &ExampleSettings::noise_decay,
+            "dynamic: gamma, the factor by which the effect of a step's noise decays, estimated on public data",
+            Valid{.low = 0, .high = 1, .low_included = false}, Shapes::model, &ExampleSettings::has_noise_schedule},
+      Field{"noise-momentum", &ExampleSettings::noise_momentum, "dynamic-momentum: beta of the optimizer's moving average",
+            Valid{.low = 0, .high = 1, .high_included = false}, Shapes::model, &ExampleSettings::has_noise_momentum},
+      Field{"target-epochs", &ExampleSettings::target_epochs,
+            "local epochs that calibrated noise must last at constant clip, and that schedules span; 0: all",
+            Valid{.low = 0, .high = 2e9}},
+      Field{"private-components", &ExampleSettings::components,
+            "train on this many private principal components of the inputs (one client); 0: on the inputs themselves",
+            Valid{.low = 0, .high = 1e5}},
+      Field{"components-noise", &ExampleSettings::components_noise, "noise multiplier of the private components", kNonNegative,
+            Shapes::model, &ExampleSettings::has_components});
 };
 
 /// ExampleSettings with a choice of bounds, which under 'both' applies to updates instead.
 struct ExampleAloneSettings : ExampleSettings, BoundSettings {
-  static constexpr auto kFields = std::tuple_cat(ExampleSettings::kFields, BoundSettings::fields());
+  static constexpr auto kFields = fields(ExampleSettings::kFields, BoundSettings::choice_fields());
 };
 
 /// Settings of client-level privacy: each client's update is clipped, and the round's sum is noised.
@@ -140,30 +134,28 @@ struct ClientSettings : ClientLevel, BoundSettings, MechanismSettings {
   }
 
   /// Settings with the same names under `client` and `both`.
-  static constexpr auto kNoiseFields = std::tuple{
-      Field{"clip-per", &ClientSettings::clip_per, "clip the whole update, or each tensor to its share of the norm"},
-      Field{"client-noise", &ClientSettings::client_noise, "who adds the noise", Valid{.known = &known_places}},
-      Field{"noise-law",
-            &ClientSettings::noise_law,
-            "client-noise distributed: law of the noise",
-            {},
-            Shapes::model,
-            &ClientSettings::has_shares},
-  };
-  static constexpr auto kSeparationFields = std::tuple{
+  static constexpr auto kNoiseFields =
+      fields(Field{"clip-per", &ClientSettings::clip_per, "clip the whole update, or each tensor to its share of the norm"},
+             Field{"client-noise", &ClientSettings::client_noise, "who adds the noise", Valid{.known = &known_places}},
+             Field{"noise-law",
+                   &ClientSettings::noise_law,
+                   "client-noise distributed: law of the noise",
+                   {},
+                   Shapes::model,
+                   &ClientSettings::has_shares});
+  static constexpr auto kSeparationFields = fields(
       Field{"minimum-separation", &ClientSettings::minimum_separation,
             "minimum distance between two rounds of the same client: clients are drawn into this many groups, and a round asks "
             "one group; in fedbuff a client waits that long",
-            Valid{.low = 1, .high = 1e6}},
-  };
+            Valid{.low = 1, .high = 1e6}});
   static constexpr auto kBothFields =
-      std::tuple_cat(kNoiseFields, BoundSettings::fields(), MechanismSettings::fields(), kSeparationFields);
-  static constexpr auto kFields = std::tuple_cat(budget_fields<ClientLevel>(), neighbours_field<ClientLevel>(), kBothFields);
+      fields(kNoiseFields, BoundSettings::choice_fields(), MechanismSettings::choice_fields(), kSeparationFields);
+  static constexpr auto kFields = fields(budget_fields<ClientLevel>(), neighbours_field<ClientLevel>(), kBothFields);
 };
 
 struct BothSettings : ExampleSettings, ClientSettings {
-  static constexpr auto kFields = std::tuple_cat(ExampleSettings::kFields, ClientLevel::budget_fields<ClientLevel>(true),
-                                                 ClientLevel::neighbours_field<ClientLevel>(true), ClientSettings::kBothFields);
+  static constexpr auto kFields = fields(ExampleSettings::kFields, ClientLevel::budget_fields<ClientLevel>(true),
+                                         ClientLevel::neighbours_field<ClientLevel>(true), ClientSettings::kBothFields);
 };
 
 /// What a lot is drawn from under user-level privacy: individual examples, or whole users, each contributing the mean gradient of
@@ -178,23 +170,19 @@ struct UserSettings : ExampleSettings {
   int user_examples = 1;
 
   bool may_draw_examples() const { return user_sampling != UserSampling::users; }
-  static constexpr auto kFields = std::tuple_cat(
+  static constexpr auto kFields = fields(
       budget_fields<ExampleLevel>(),
-      std::tuple{
-          Field{"sampling-rate", &ExampleSettings::sampling_rate, "share of a client's rows in a lot; 0: batch / rows",
-                kFraction},
-          Field{"target-epochs", &ExampleSettings::target_epochs,
-                "local epochs that calibrated noise must last at constant clip, and that schedules span; 0: all",
-                Valid{.low = 0, .high = 2e9}},
-          Field{
-              "user-column", &UserSettings::user_column,
-              "your own data: column or key that names each row's user (default: client-column, or the data's natural clients)"},
-          Field{"user-sampling", &UserSettings::user_sampling,
-                "draw a user's examples one by one, at most user-examples of them, or users with their mean gradient; auto: "
-                "whichever needs less noise"},
-          Field{"user-examples", &UserSettings::user_examples, "maximum number of a user's examples that are used, drawn once",
-                Valid{.low = 1, .high = 100}, Shapes::model, &UserSettings::may_draw_examples},
-      });
+      Field{"sampling-rate", &ExampleSettings::sampling_rate, "share of a client's rows in a lot; 0: batch / rows", kFraction},
+      Field{"target-epochs", &ExampleSettings::target_epochs,
+            "local epochs that calibrated noise must last at constant clip, and that schedules span; 0: all",
+            Valid{.low = 0, .high = 2e9}},
+      Field{"user-column", &UserSettings::user_column,
+            "your own data: column or key that names each row's user (default: client-column, or the data's natural clients)"},
+      Field{"user-sampling", &UserSettings::user_sampling,
+            "draw a user's examples one by one, at most user-examples of them, or users with their mean gradient; auto: "
+            "whichever needs less noise"},
+      Field{"user-examples", &UserSettings::user_examples, "maximum number of a user's examples that are used, drawn once",
+            Valid{.low = 1, .high = 100}, Shapes::model, &UserSettings::may_draw_examples});
 };
 
 /// The chosen privacy: the settings of each level, or nullptr if the level is off.

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "core/choice.hpp"
@@ -53,10 +52,10 @@ struct AlwaysThere final : PartBase<AvailabilityPart, AlwaysThere> {
 
 struct AwaySettings {
   WhenAway when_away_ = WhenAway::lost;
-  static constexpr auto kFields = std::tuple{
+  static constexpr auto kFields = fields(
       Field{"when-away", &AwaySettings::when_away_,
             "what happens to the task of a client that leaves: lost, which the server learns at once; lost, which it learns at "
-            "the deadline; or resumed when the client is back"}};
+            "the deadline; or resumed when the client is back"});
 };
 
 /// The base of availabilities in which clients go away.
@@ -69,11 +68,11 @@ struct SometimesThere : PartBase<AvailabilityPart, Self, Settings> {
 struct DayNightSettings : AwaySettings {
   double day_seconds = 86400;
   double day_share = 0.5;
-  static constexpr auto kFields = std::tuple_cat(
-      AwaySettings::kFields,
-      std::tuple{Field{"day-seconds", &DayNightSettings::day_seconds, "length of a day", Valid{.low = 1e-3, .high = 1e8}},
-                 Field{"day-share", &DayNightSettings::day_share, "share of each day that a client is available",
-                       Valid{.low = 0, .high = 1, .low_included = false, .high_included = false}}});
+  static constexpr auto kFields =
+      fields(AwaySettings::kFields,
+             Field{"day-seconds", &DayNightSettings::day_seconds, "length of a day", Valid{.low = 1e-3, .high = 1e8}},
+             Field{"day-share", &DayNightSettings::day_share, "share of each day that a client is available",
+                   Valid{.low = 0, .high = 1, .low_included = false, .high_included = false}});
 };
 /// Each client is available for the same share of every day, starting at a time of day drawn uniformly for the client.
 struct DayNight final : SometimesThere<DayNight, DayNightSettings> {
@@ -85,11 +84,11 @@ struct DayNight final : SometimesThere<DayNight, DayNightSettings> {
 struct MarkovSettings : AwaySettings {
   double there_seconds = 3600;
   double away_seconds = 3600;
-  static constexpr auto kFields = std::tuple_cat(
-      AwaySettings::kFields, std::tuple{Field{"there-seconds", &MarkovSettings::there_seconds,
-                                              "mean time that a client is available", Valid{.low = 1e-3, .high = 1e8}},
-                                        Field{"away-seconds", &MarkovSettings::away_seconds, "mean time that a client is away",
-                                              Valid{.low = 1e-3, .high = 1e8}}});
+  static constexpr auto kFields = fields(
+      AwaySettings::kFields,
+      Field{"there-seconds", &MarkovSettings::there_seconds, "mean time that a client is available",
+            Valid{.low = 1e-3, .high = 1e8}},
+      Field{"away-seconds", &MarkovSettings::away_seconds, "mean time that a client is away", Valid{.low = 1e-3, .high = 1e8}});
 };
 /// A stationary two-state Markov process: the times that a client is available and away are exponential. The cost of a query
 /// grows with the number of changes since time 0.
@@ -103,13 +102,13 @@ struct MarkovPresence final : SometimesThere<MarkovPresence, MarkovSettings> {
 struct PresenceTableSettings : AwaySettings {
   std::string availability_table;
   double availability_period = 0;
-  static constexpr auto kFields = std::tuple_cat(
-      AwaySettings::kFields, std::tuple{Field{"availability-table", &PresenceTableSettings::availability_table,
-                                              "CSV file with the header client,from_seconds,to_seconds, or .npz file with these "
-                                              "arrays: when clients are available",
-                                              kFile},
-                                        Field{"availability-period", &PresenceTableSettings::availability_period,
-                                              "seconds after which the table repeats; 0: never", Valid{.low = 0, .high = 1e8}}});
+  static constexpr auto kFields = fields(AwaySettings::kFields,
+                                         Field{"availability-table", &PresenceTableSettings::availability_table,
+                                               "CSV file with the header client,from_seconds,to_seconds, or .npz file with these "
+                                               "arrays: when clients are available",
+                                               kFile},
+                                         Field{"availability-period", &PresenceTableSettings::availability_period,
+                                               "seconds after which the table repeats; 0: never", Valid{.low = 0, .high = 1e8}});
 };
 /// Clients are available in the intervals of a file. A client without an interval is never available.
 struct PresenceTable final : SometimesThere<PresenceTable, PresenceTableSettings> {

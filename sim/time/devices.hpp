@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <tuple>
 
 #include "core/part.hpp"
 #include "core/random.hpp"
@@ -60,7 +59,7 @@ struct DeviceSettings {
   double download_megabits = 0;
   double latency = 0;
   double device_jitter = 0;
-  static constexpr auto kFields = std::tuple{
+  static constexpr auto kFields = fields(
       Field{"example-seconds", &DeviceSettings::example_seconds,
             "seconds to train on one example once; a client's factor multiplies it", Valid{.low = 0, .high = 1e5}},
       Field{"device-gigaflops", &DeviceSettings::device_gigaflops,
@@ -74,7 +73,7 @@ struct DeviceSettings {
       Field{"latency", &DeviceSettings::latency, "seconds before each transfer", Valid{.low = 0, .high = 1e5}},
       Field{"device-jitter", &DeviceSettings::device_jitter,
             "standard deviation of the logarithm of a factor drawn for each task; 0: a client always takes the same time",
-            Valid{.low = 0, .high = 10}}};
+            Valid{.low = 0, .high = 10}});
 };
 
 /// The base of drawn devices. Self must have `double factor(RandomStream&) const`.
@@ -111,9 +110,9 @@ struct EqualDevices final : DrawnDevices<EqualDevices> {
 
 struct UniformDeviceSettings : DeviceSettings {
   double least_factor = 0.5;
-  static constexpr auto kFields = std::tuple_cat(
-      DeviceSettings::kFields, std::tuple{Field{"least-factor", &UniformDeviceSettings::least_factor,
-                                                "smallest factor; the largest is 2 minus the smallest", kFraction}});
+  static constexpr auto kFields =
+      fields(DeviceSettings::kFields, Field{"least-factor", &UniformDeviceSettings::least_factor,
+                                            "smallest factor; the largest is 2 minus the smallest", kFraction});
 };
 struct UniformDevices final : DrawnDevices<UniformDevices, UniformDeviceSettings> {
   static constexpr std::string_view kName = "uniform";
@@ -130,9 +129,9 @@ struct ExponentialDevices final : DrawnDevices<ExponentialDevices> {
 
 struct LognormalDeviceSettings : DeviceSettings {
   double device_sigma = 0.6;
-  static constexpr auto kFields = std::tuple_cat(
-      DeviceSettings::kFields, std::tuple{Field{"device-sigma", &LognormalDeviceSettings::device_sigma,
-                                                "standard deviation of the factor's logarithm", Valid{.low = 0, .high = 10}}});
+  static constexpr auto kFields =
+      fields(DeviceSettings::kFields, Field{"device-sigma", &LognormalDeviceSettings::device_sigma,
+                                            "standard deviation of the factor's logarithm", Valid{.low = 0, .high = 10}});
 };
 struct LognormalDevices final : DrawnDevices<LognormalDevices, LognormalDeviceSettings> {
   using DrawnDevices::DrawnDevices;
@@ -150,9 +149,8 @@ struct HalfNormalDevices final : DrawnDevices<HalfNormalDevices> {
 
 struct TierSettings : DeviceSettings {
   std::string tier_factors = "1,3,10";
-  static constexpr auto kFields = std::tuple_cat(
-      DeviceSettings::kFields,
-      std::tuple{Field{"tier-factors", &TierSettings::tier_factors, "factors of equally likely tiers, separated by commas"}});
+  static constexpr auto kFields = fields(DeviceSettings::kFields, Field{"tier-factors", &TierSettings::tier_factors,
+                                                                        "factors of equally likely tiers, separated by commas"});
 };
 struct TierDevices final : DrawnDevices<TierDevices, TierSettings> {
   using DrawnDevices::DrawnDevices;
@@ -166,14 +164,14 @@ struct TierDevices final : DrawnDevices<TierDevices, TierSettings> {
 struct DeviceTableSettings {
   std::string device_table;
   double device_jitter = 0;
-  static constexpr auto kFields = std::tuple{
+  static constexpr auto kFields = fields(
       Field{"device-table", &DeviceTableSettings::device_table,
             "CSV file whose header, or .npz file whose array names, give the units (docs/time.md); without a column client, "
             "a random line is drawn for each client",
             kFile},
       Field{"device-jitter", &DeviceTableSettings::device_jitter,
             "standard deviation of the logarithm of a factor drawn for each task; 0: a client always takes the same time",
-            Valid{.low = 0, .high = 10}}};
+            Valid{.low = 0, .high = 10}});
 };
 struct TableDevices final : PartBase<DevicesPart, TableDevices, DeviceTableSettings> {
   using PartBase::PartBase;

@@ -12,7 +12,7 @@ namespace {
 
 struct Plain {
   static constexpr std::string_view kName = "plain", kSummary = "has nothing to choose";
-  static constexpr auto kFields = std::tuple{};
+  static constexpr auto kFields = fields();
 };
 
 enum class Keeps { keep, reset };
@@ -25,14 +25,14 @@ struct Rated {
   bool flip = false;
   Keeps state = Keeps::keep;
   static constexpr auto kFields =
-      std::tuple{Field{"rate", &Rated::rate, "step size", kPositive}, Field{"epochs", &Rated::epochs, "passes", kAtLeastOne},
-                 Field{"flip", &Rated::flip, "mirror pictures"}, Field{"state", &Rated::state, "what is kept"}};
+      fields(Field{"rate", &Rated::rate, "step size", kPositive}, Field{"epochs", &Rated::epochs, "passes", kAtLeastOne},
+             Field{"flip", &Rated::flip, "mirror pictures"}, Field{"state", &Rated::state, "what is kept"});
 };
 
 using Family = std::variant<Plain, Rated>;
 
-const auto& rate = std::get<0>(Rated::kFields);
-const auto& epochs = std::get<1>(Rated::kFields);
+const SettingInfo& rate = settings_of<Rated>()[0];
+const SettingInfo& epochs = settings_of<Rated>()[1];
 
 TEST_CASE("a family lists its parts in order and makes each by its name, with its defaults") {
   CHECK(part_names<Family>() == std::vector<std::string>{"plain", "rated"});
@@ -44,14 +44,6 @@ TEST_CASE("a family lists its parts in order and makes each by its name, with it
 
 TEST_CASE("an unknown part is a usage error that names the nearest") {
   CHECK_USAGE_ERROR(make_part<Family>("part", "ratd"), "part", "'ratd'", "'rated'", "plain", "rated");
-}
-
-TEST_CASE("every field of a part is visited in order") {
-  std::vector<std::string> names;
-  for_each_field<Rated>([&](const auto& field) { names.emplace_back(field.name); });
-  CHECK(names == std::vector<std::string>{"rate", "epochs", "flip", "state"});
-  for_each_field<Plain>([&](const auto& field) { names.emplace_back(field.name); });
-  CHECK(names.size() == 4);
 }
 
 TEST_CASE("a number out of bounds is named with what would be valid") {

@@ -16,7 +16,7 @@ class ShapePart : public Part {
 
 struct SquareSettings {
   double side = 2;
-  static constexpr auto kFields = std::tuple{Field{"side", &SquareSettings::side, "length", kPositive}};
+  static constexpr auto kFields = fields(Field{"side", &SquareSettings::side, "length", kPositive});
 };
 struct Square final : PartBase<ShapePart, Square, SquareSettings> {
   using PartBase::PartBase;
@@ -29,8 +29,8 @@ struct Point final : PartBase<ShapePart, Point> {
 };
 struct RectangleSettings {
   double width = 2, height = 3;
-  static constexpr auto kFields = std::tuple{Field{"width", &RectangleSettings::width, "across", kPositive},
-                                             Field{"height", &RectangleSettings::height, "upright", kPositive}};
+  static constexpr auto kFields = fields(Field{"width", &RectangleSettings::width, "across", kPositive},
+                                         Field{"height", &RectangleSettings::height, "upright", kPositive});
 };
 struct Rectangle final : PartBase<ShapePart, Rectangle, RectangleSettings> {
   using PartBase::PartBase;
@@ -39,7 +39,7 @@ struct Rectangle final : PartBase<ShapePart, Rectangle, RectangleSettings> {
 };
 struct TwoSidesSettings : RectangleSettings {
   static constexpr auto kFields =
-      std::tuple{Field{"side", &TwoSidesSettings::width, "across"}, Field{"side", &TwoSidesSettings::height, "upright"}};
+      fields(Field{"side", &TwoSidesSettings::width, "across"}, Field{"side", &TwoSidesSettings::height, "upright"});
 };
 struct TwoSides final : PartBase<ShapePart, TwoSides, TwoSidesSettings> {
   static constexpr std::string_view kName = "two-sides", kSummary = "four sides";

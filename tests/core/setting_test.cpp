@@ -10,11 +10,15 @@ namespace {
 enum class Kept { everything, nothing };
 constexpr auto choice_names(Kept) { return fedstride::names("keep", "reset"); }
 
+struct Before {
+  std::string before = {};
+};
 struct Base {
   double rate = 0.5;
+  bool has_rate() const { return rate > 0.25; }
 };
-/// One setting of each kind and width; one is a base class's.
-struct Owner : Base {
+/// One setting of each kind and width; one is a base class's, which is not at the owner's address.
+struct Owner : Before, Base {
   int epochs = 3;
   std::int64_t offset = -1;
   std::uint64_t seed = 7;
@@ -22,13 +26,13 @@ struct Owner : Base {
   std::string folder = "here";
   Kept state = Kept::nothing;
   static constexpr auto kFields =
-      std::tuple{Field{"rate", &Owner::rate, "step size", kPositive}, Field{"epochs", &Owner::epochs, "passes", kAtLeastOne},
-                 Field{"offset", &Owner::offset, "where it begins"},  Field{"seed", &Owner::seed, "what is drawn"},
-                 Field{"flip", &Owner::flip, "mirror pictures"},      Field{"folder", &Owner::folder, "where it lies"},
-                 Field{"state", &Owner::state, "what is kept"}};
+      fields(Field{"rate", &Owner::rate, "step size", kPositive, Shapes::model, &Owner::has_rate},
+             Field{"epochs", &Owner::epochs, "passes", kAtLeastOne}, Field{"offset", &Owner::offset, "where it begins"},
+             Field{"seed", &Owner::seed, "what is drawn"}, Field{"flip", &Owner::flip, "mirror pictures"},
+             Field{"folder", &Owner::folder, "where it lies"}, Field{"state", &Owner::state, "what is kept"});
 };
 struct Bare {
-  static constexpr auto kFields = std::tuple{};
+  static constexpr auto kFields = fields();
 };
 
 const SettingInfo& setting(std::string_view name) {
@@ -69,6 +73,8 @@ TEST_CASE("every kind of setting is read and written behind the wall, and nothin
     CHECK(setting(name).get(&owner) == value);
   }
   CHECK(owner.rate == 0.25);
+  CHECK_FALSE(setting("rate").is_read(&owner));
+  CHECK(setting("epochs").is_read(&owner));
   CHECK(owner.epochs == 9);
   CHECK(owner.offset == -5);
   CHECK(owner.seed == 11);
@@ -77,6 +83,8 @@ TEST_CASE("every kind of setting is read and written behind the wall, and nothin
   CHECK(owner.state == Kept::everything);
   setting("rate").set(&owner, whole(2));  // a whole number is good for a number
   CHECK(owner.rate == 2);
+  CHECK(setting("rate").is_read(&owner));
+  CHECK(owner.before.empty());
 }
 
 TEST_CASE("a value is assigned if it is valid, and else nothing is") {

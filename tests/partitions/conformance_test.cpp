@@ -18,7 +18,7 @@ namespace {
 
 struct HonestSettings {
   double share = 1;
-  static constexpr auto kFields = std::tuple{Field{"share", &HonestSettings::share, "means nothing", kPositive}};
+  static constexpr auto kFields = fields(Field{"share", &HonestSettings::share, "means nothing", kPositive});
 };
 
 /// Deals row i to client i modulo clients; each of the broken ones below does one thing wrong.

@@ -25,10 +25,10 @@ namespace {
 
 struct HonestSettings {
   double rate = 1;
-  static constexpr auto kFields = std::tuple{Field{"server-learning-rate", &HonestSettings::rate, "factor", kPositive}};
+  static constexpr auto kFields = fields(Field{"server-learning-rate", &HonestSettings::rate, "factor", kPositive});
 };
 struct AnyRateSettings : HonestSettings {
-  static constexpr auto kFields = std::tuple{Field{"server-learning-rate", &HonestSettings::rate, "factor", Valid{.low = -1}}};
+  static constexpr auto kFields = fields(Field{"server-learning-rate", &HonestSettings::rate, "factor", Valid{.low = -1}});
 };
 
 /// v <- v / 2 + change, model += rate v. Each of the broken ones below does one thing wrong.
@@ -122,7 +122,7 @@ struct Backwards final : HonestBase<Backwards> {
 
 struct Factor {
   double factor = 1;
-  static constexpr auto kFields = std::tuple{Field{"factor", &Factor::factor, "factor", kPositive}};
+  static constexpr auto kFields = fields(Field{"factor", &Factor::factor, "factor", kPositive});
 };
 
 /// The mean of the changes, weights aside. Each of the broken ones below does one thing wrong.

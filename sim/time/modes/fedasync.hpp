@@ -7,10 +7,10 @@ namespace fedstride {
 struct FedAsyncSettings : AsynchronousSettings {
   double mixing_ = 0.6;
   static constexpr auto kFields =
-      std::tuple_cat(AsynchronousSettings::kFields,
-                     std::tuple{Field{"mixing", &FedAsyncSettings::mixing_,
-                                      "alpha: weight of a client's model in the server's, multiplied by the staleness weight",
-                                      Valid{.low = 0, .high = 1, .low_included = false}}});
+      fields(AsynchronousSettings::kFields,
+             Field{"mixing", &FedAsyncSettings::mixing_,
+                   "alpha: weight of a client's model in the server's, multiplied by the staleness weight",
+                   Valid{.low = 0, .high = 1, .low_included = false}});
 };
 /// x <- (1 - a) x + a x_k with a = alpha s(staleness), for one client's model x_k at a time; with over-cap 'wait', x_k and s may
 /// be means over several clients. The paper's proximal term is local-objective prox.

@@ -7,12 +7,11 @@ namespace fedstride {
 struct FedBuffSettings : AsynchronousSettings {
   int buffer_ = 10;
   bool normalized_staleness = false;
-  static constexpr auto kFields = std::tuple_cat(
+  static constexpr auto kFields = fields(
       AsynchronousSettings::kFields,
-      std::tuple{
-          Field{"buffer", &FedBuffSettings::buffer_, "updates in a version; at most concurrency", Valid{.low = 1, .high = 1e7}},
-          Field{"normalized-staleness", &FedBuffSettings::normalized_staleness,
-                "divide by the sum of the staleness weights, not by the number of updates"}});
+      Field{"buffer", &FedBuffSettings::buffer_, "updates in a version; at most concurrency", Valid{.low = 1, .high = 1e7}},
+      Field{"normalized-staleness", &FedBuffSettings::normalized_staleness,
+            "divide by the sum of the staleness weights, not by the number of updates"});
 };
 /// x <- x + eta (1 / K) sum s(t_i) D_i over a buffer of K updates, each relative to the version from which its task
 /// began; eta is the server's learning rate.

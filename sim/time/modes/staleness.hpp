@@ -58,7 +58,7 @@ struct AsynchronousSettings {
     return updates.weight > 0 ? sum / updates.weight : 1;
   }
 
-  static constexpr auto kFields = std::tuple{
+  static constexpr auto kFields = fields(
       Field{"concurrency", &AsynchronousSettings::concurrency_, "clients at work at once", Valid{.low = 1, .high = 1e7}},
       Field{"staleness-weight", &AsynchronousSettings::staleness_weight, "how an update's weight depends on its staleness"},
       Field{"staleness-power", &AsynchronousSettings::staleness_power, "a in (1 + staleness)^-a", Valid{.low = 0, .high = 100},
@@ -74,7 +74,7 @@ struct AsynchronousSettings {
             "whether an update beyond staleness-cap is dropped, or the server waits for it before making another version",
             {},
             Shapes::model,
-            &AsynchronousSettings::has_cap}};
+            &AsynchronousSettings::has_cap});
 };
 
 /// The base of modes without rounds. Self must have the functions scale and change of AsynchronousRun.

@@ -38,11 +38,11 @@ struct SynchronousSettings {
   double over_selection_ = 1;
   int minimum_arrivals_ = 1;
   static constexpr auto kFields =
-      std::tuple{Field{"over-selection", &SynchronousSettings::over_selection_,
-                       "clients asked per client of cohort-size; a round closes when cohort-size clients have answered",
-                       Valid{.low = 1, .high = 1000}},
-                 Field{"minimum-arrivals", &SynchronousSettings::minimum_arrivals_,
-                       "a round in which fewer updates arrive by the deadline changes nothing", Valid{.low = 0, .high = 1e7}}};
+      fields(Field{"over-selection", &SynchronousSettings::over_selection_,
+                   "clients asked per client of cohort-size; a round closes when cohort-size clients have answered",
+                   Valid{.low = 1, .high = 1000}},
+             Field{"minimum-arrivals", &SynchronousSettings::minimum_arrivals_,
+                   "a round in which fewer updates arrive by the deadline changes nothing", Valid{.low = 0, .high = 1e7}});
 };
 struct Synchronous final : PartBase<ModePart, Synchronous, SynchronousSettings> {
   static constexpr std::string_view kName = "sync";

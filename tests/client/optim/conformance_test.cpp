@@ -16,10 +16,10 @@ namespace {
 
 struct HonestSettings {
   double rate = 0.1;
-  static constexpr auto kFields = std::tuple{Field{"learning-rate", &HonestSettings::rate, "step size", kPositive}};
+  static constexpr auto kFields = fields(Field{"learning-rate", &HonestSettings::rate, "step size", kPositive});
 };
 struct AnyRateSettings : HonestSettings {
-  static constexpr auto kFields = std::tuple{Field{"learning-rate", &HonestSettings::rate, "step size", Valid{.low = -1}}};
+  static constexpr auto kFields = fields(Field{"learning-rate", &HonestSettings::rate, "step size", Valid{.low = -1}});
 };
 
 /// v <- v / 2 + g, weights -= rate v. Each of the broken ones below does one thing wrong.

@@ -14,7 +14,7 @@ namespace fedstride::test::bounds_test {
 namespace {
 
 struct AllSettings : BoundSettings {
-  static constexpr auto kFields = BoundSettings::fields();
+  static constexpr auto kFields = BoundSettings::choice_fields();
 };
 
 struct Halves final : PartBase<BoundPart, Halves> {
