@@ -319,7 +319,8 @@ SharedDatasets::~SharedDatasets() {
 
 DataPair load_dataset(std::string_view name, const DataOptions& options) {
   if (!is_shared(options)) return read_dataset(name, options);
-  const Asked asked{std::string(name), options.data_dir, options.data, options.read};
+  Asked asked{std::string(name), options.data_dir, options.data, options.read};
+  asked.read.threads = 0;  // the contents do not depend on it
   std::promise<std::shared_ptr<const DataPair>> promise;
   const auto [pair, is_found] = found_or_promised(asked, promise);
   if (!is_found) {

@@ -35,7 +35,7 @@ class CsvReader {
  public:
   CsvReader(const ReadSettings& settings, Assembly& into, PartBuilder& part, TableThreads threads)
       : settings_(settings), into_(into), part_(part), threads_(threads) {
-    if (threads_.count == 0) threads_.count = usable_processors();
+    if (threads_.count == 0) threads_.count = settings.threads > 0 ? settings.threads : usable_processors();
   }
 
   void read(std::span<const TableFile> files) {

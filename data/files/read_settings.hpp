@@ -88,6 +88,7 @@ struct ReadSettings {
   bool without_answers = false;  ///< rows to predict: answers and clients are not read, and may be absent. Not a setting.
   bool may_lack_clients = false;  ///< a table may be without its client column. Not a setting.
   bool is_test_part = false;      ///< a file without a test part is read as a test part. Not a setting.
+  int threads = 0;                ///< that read a table ahead; 0: one per processor
 
   /// The rule in effect, never `automatic`.
   Missing missing_rule() const {

@@ -33,7 +33,7 @@ struct TableFile {
 /// How many threads read the plain lines of a large table ahead, and how much each at a time. Rows, notes and errors are the same
 /// for all.
 struct TableThreads {
-  int count = 0;  ///< 0: one per processor; 1: records are read one by one
+  int count = 0;  ///< 0: as many as `settings` say; 1: records are read one by one
   std::size_t bytes = std::size_t{1} << 20;
 };
 

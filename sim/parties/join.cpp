@@ -114,6 +114,7 @@ class Participant {
     Configuration configuration = resolve(settings);
     configuration.data = options_.data;
     configuration.data_dir = options_.data_dir;
+    configuration.threads = options_.threads;
     experiment_.reset();
     auto experiment = std::make_unique<Experiment>(prepare_member(configuration, options_.client, welcome));
     Setup& setup = experiment->setup;

@@ -271,7 +271,8 @@ struct Loaded {
   std::shared_ptr<const Schema> schema = {};
 };
 
-Loaded load_for_model(const std::string& path, const std::string& dataset, const DataOptions& options, bool training_part) {
+Loaded load_for_model(const std::string& path, const std::string& dataset, const DataOptions& options, bool training_part,
+                      int threads) {
   if (!options.data.empty() && !dataset.empty() && dataset != kOwnFile)
     throw usage_error("dataset is '" + dataset + "' and data is '" + options.data + "'; set only one of them");
   std::filesystem::path file(path);
@@ -299,6 +300,7 @@ Loaded load_for_model(const std::string& path, const std::string& dataset, const
                       result.dataset + "'");
   asked.place.read.without_answers = options.read.without_answers;
   asked.place.read.may_lack_clients = true;
+  asked.place.read.threads = threads;
   read_through_model(tensors, file.string(), options.read, asked.place.read);
   if (options.read.without_answers && asked.place.read.schema == nullptr)
     throw usage_error("'" + file.string() + "' has no schema, by which a file's columns and classes are found");
@@ -327,7 +329,7 @@ Metrics metrics_on(const Model& model, const Dataset& data, const std::vector<Ro
 
 ModelEvaluation evaluate_file(const std::string& path, const std::string& dataset, const DataOptions& options, bool training_part,
                               int threads) {
-  const Loaded loaded = load_for_model(path, dataset, options, training_part);
+  const Loaded loaded = load_for_model(path, dataset, options, training_part, threads);
   ModelEvaluation result = loaded.result;
   const Dataset& part = training_part ? loaded.data.train : loaded.data.test;
   result.class_names = part.class_names;
@@ -371,7 +373,7 @@ Predictions predict_file(const std::string& path, const DataOptions& options, st
   if (options.data.empty() && !options.brought) throw usage_error("data is ''; it must name the file with the rows to predict");
   DataOptions unanswered = options;
   unanswered.read.without_answers = true;
-  const Loaded loaded = load_for_model(path, "", unanswered, false);
+  const Loaded loaded = load_for_model(path, "", unanswered, false, threads);
   const Dataset& part = loaded.data.test;
   if (part.targets == Targets::positions)
     throw usage_error("the model predicts the next token of every position; predict gives one answer a row");
@@ -446,6 +448,7 @@ ClientsEvaluation evaluate_clients(const std::string& folder, const std::string&
   Configuration configuration = resolve_unchecked(read_settings((std::filesystem::path(folder) / "config.toml").string()));
   if (!data.empty()) configuration.data = data;
   if (!data_dir.empty()) configuration.data_dir = data_dir;
+  configuration.threads = threads;
   if (configuration.partition.as<OwnRows>() != nullptr)
     throw usage_error("per-client is given, but the rows of the run in '" + folder + "' are with its clients");
   if (const auto* settings = example_level(configuration.privacy); settings != nullptr && settings->components > 0)

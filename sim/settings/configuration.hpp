@@ -146,7 +146,6 @@ struct Configuration : ReadSettings {
   std::string client_reports = "all";
   std::uint64_t seed = 1;
 
-  int threads = 0;
   bool quiet = false;
   std::string timeline;
   std::string out;
