@@ -27,7 +27,11 @@ class Blocks {
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
 
-  /// Calls `use` with the values in order, one block at a time, and frees each block afterwards.
+  /// Calls `use` with the values in order, one block at a time.
+  void each(auto use) const {
+    for (const std::vector<Value>& block : blocks_) use(std::span<const Value>(block));
+  }
+  /// The same, and frees each block afterwards.
   void drain(auto use) {
     for (std::vector<Value>& block : blocks_) {
       use(std::span<const Value>(block));

@@ -744,6 +744,7 @@ class CsvReader {
       }
     }
     const auto of_words = static_cast<std::size_t>(std::ranges::count(kinds_, Kind::words));
+    if (of_words == 0) return part_.add_columns("features", std::move(values_), features_.size());
     const std::size_t width = features_.size() - of_words + shared.binary_columns;
     std::vector<float> row;
     std::vector<float> rows;

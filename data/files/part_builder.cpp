@@ -132,7 +132,7 @@ void PartBuilder::add_examples(const Array& x) {
   } else if (first_type_ != std::pair(x.kind == 'f', x.item == 1)) {
     throw wrong(x.key, x.type_text() + ", another type than in the first file; all files must have the same");
   }
-  if (rows_ + x.rows() > kMaxRows) throw wrong(x.key, "more than " + std::to_string(kMaxRows) + " examples");
+  check_count(x.key, x.rows());
   if (kind_ == Examples::tokens) {
     add_tokens(x);
   } else {
@@ -140,6 +140,28 @@ void PartBuilder::add_examples(const Array& x) {
     if (kind_ == Examples::numbers) add_numbers(x);
   }
   rows_ += x.rows();
+}
+
+void PartBuilder::check_count(const std::string& key, std::size_t more) const {
+  if (rows_ + more > kMaxRows) throw wrong(key, "more than " + std::to_string(kMaxRows) + " examples");
+}
+
+void PartBuilder::add_columns(const std::string& key, Blocks<float> numbers, std::size_t size) {
+  add_examples(array_of<float>(key, {}, {0, size}));
+  const std::size_t rows = numbers.size() / size;
+  check_count(key, rows);
+  std::size_t i = rows_ * size;
+  numbers.each([&](std::span<const float> some) {
+    for (const float number : some) {
+      if (is_refused(number)) throw not_finite(key, i / size, i % size, static_cast<double>(number));
+      ++i;
+    }
+  });
+  if (numbers_.empty())
+    numbers_ = std::move(numbers);
+  else
+    numbers.drain([&](std::span<const float> some) { numbers_.append(some); });
+  rows_ += rows;
 }
 
 Error PartBuilder::not_finite(const std::string& key, std::size_t example, std::size_t at, double number) const {

@@ -111,6 +111,8 @@ class PartBuilder {
   /// Adds rows: the first dimension of the array counts them. All arrays of a part have the same type and dimensions of a row; one
   /// that is lent is the only one.
   void add_examples(const Array& x);
+  /// Adds rows of `size` numbers, columns of a table. A part's first ones are not copied.
+  void add_columns(const std::string& key, Blocks<float> numbers, std::size_t size);
   void add_answers(const Array& y);
   /// Adds answers that are strings.
   void add_words(const std::string& key, std::span<const std::string> words);
@@ -138,6 +140,7 @@ class PartBuilder {
 
   Error wrong(const std::string& key, const std::string& what) const { return failure(file_ + ", key '" + key + "': " + what); }
   Error wrong_answers(const std::string& what) const { return wrong(answers_key_, what); }
+  void check_count(const std::string& key, std::size_t more) const;
   void begin_examples(const Array& x, const std::vector<std::size_t>& each);
   void add_bytes(const Array& x);
   Error not_finite(const std::string& key, std::size_t example, std::size_t at, double number) const;

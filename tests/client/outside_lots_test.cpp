@@ -25,7 +25,7 @@ constexpr std::uint64_t kRows = 40;
 // Two tensors with a gap between them.
 const std::array<ParameterRange, 2> kTensors{ParameterRange{0, 3}, ParameterRange{16, 2}};
 
-OutsideLotsTerms terms(double rate, double noise_multiplier, std::uint64_t reserved = 1000,
+OutsideLotsTerms lots_terms(double rate, double noise_multiplier, std::uint64_t reserved = 1000,
                        Sampling sampling = Sampling::poisson) {
   const PrivateRules rules{.sampling = sampling,
                            .sampling_rate = rate,
@@ -68,7 +68,7 @@ Vector released(OutsideLots& lots, const Gradients& gradients, std::vector<std::
 }  // namespace
 
 TEST_CASE("a release is the clipped sum with noise at its address over the expected number of examples") {
-  OutsideLots lots(terms(0.25, 1.5), kTensors);
+  OutsideLots lots(lots_terms(0.25, 1.5), kTensors);
   const RandomSource source(std::uint64_t{7});
   std::vector<Row> all(kRows);
   for (Row i = 0; i < kRows; ++i) all[i] = i;
@@ -101,7 +101,7 @@ TEST_CASE("a release is the clipped sum with noise at its address over the expec
 
 TEST_CASE("no example counts with more than the clip bound") {
   // Negligible noise, and all examples in the lot.
-  OutsideLots lots(terms(1, 1e-6), kTensors);
+  OutsideLots lots(lots_terms(1, 1e-6), kTensors);
   REQUIRE(lots.next());
   std::vector<float> huge(3 * kRows, 0), nothing(2 * kRows, 0);
   huge[0] = 1e30F;
@@ -123,13 +123,13 @@ TEST_CASE("no example counts with more than the clip bound") {
 }
 
 TEST_CASE("a lot in parts, with tensors left out, is the same lot") {
-  OutsideLots whole(terms(1, 1), kTensors), parts(terms(1, 1), kTensors);
+  OutsideLots whole(lots_terms(1, 1), kTensors), parts(lots_terms(1, 1), kTensors);
   REQUIRE((whole.next() && parts.next()));
   const Gradients gradients(whole.drawn());
   const Vector one = released(whole, gradients, {0, kRows});
   const Vector many = released(parts, gradients, {0, 1, 1, 17, kRows});
   for (std::size_t i = 0; i < one.size(); ++i) CHECK(one[i] == doctest::Approx(many[i]).epsilon(1e-5));
-  OutsideLots fewer(terms(1, 1e-6), kTensors);
+  OutsideLots fewer(lots_terms(1, 1e-6), kTensors);
   REQUIRE(fewer.next());
   bool given = false;
   const Vector second = fewer.release([&]() -> std::optional<ExampleGradients> {
@@ -142,7 +142,7 @@ TEST_CASE("a lot in parts, with tensors left out, is the same lot") {
 
 TEST_CASE("terms as bytes make the same lots") {
   for (const Sampling sampling : {Sampling::poisson, Sampling::shuffle, Sampling::without_replacement}) {
-    const OutsideLotsTerms before = terms(0.2, 1, 7, sampling);
+    const OutsideLotsTerms before = lots_terms(0.2, 1, 7, sampling);
     const OutsideLotsTerms after = OutsideLotsTerms::load(before.save());
     OutsideLots one(before, kTensors), other(after, kTensors);
     int count = 0;
@@ -157,13 +157,13 @@ TEST_CASE("terms as bytes make the same lots") {
     CHECK_FALSE(other.next());
     CHECK(count == 7);  // reserved; the plan has ten
   }
-  const std::string bytes = terms(0.2, 1).save();
+  const std::string bytes = lots_terms(0.2, 1).save();
   CHECK_FAILURE(OutsideLotsTerms::load(bytes.substr(0, bytes.size() - 3)), "lots");
   CHECK_FAILURE(OutsideLotsTerms::load(""), "lots");
 }
 
 TEST_CASE("terms as bytes keep what bounds gradients, with its settings") {
-  OutsideLotsTerms before = terms(1, 1e-6);
+  OutsideLotsTerms before = lots_terms(1, 1e-6);
   before.plan = PrivatePlan(
       {.sampling_rate = 1, .noise = {.clip = 2, .noise_multiplier = 1e-6}, .clip_rule = AutoSBound({.stability = 0.5})}, Sgd{},
       kRows);
@@ -186,7 +186,7 @@ TEST_CASE("a client without examples has no lots") {
 }
 
 TEST_CASE("a lot is released once, in full, and before the next") {
-  OutsideLots lots(terms(1, 1), kTensors);
+  OutsideLots lots(lots_terms(1, 1), kTensors);
   const auto none = []() -> std::optional<ExampleGradients> { return std::nullopt; };
   CHECK_FAILURE(lots.release(none), "lot");
   REQUIRE(lots.next());
