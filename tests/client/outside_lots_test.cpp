@@ -26,7 +26,7 @@ constexpr std::uint64_t kRows = 40;
 const std::array<ParameterRange, 2> kTensors{ParameterRange{0, 3}, ParameterRange{16, 2}};
 
 OutsideLotsTerms lots_terms(double rate, double noise_multiplier, std::uint64_t reserved = 1000,
-                       Sampling sampling = Sampling::poisson) {
+                            Sampling sampling = Sampling::poisson) {
   const PrivateRules rules{.sampling = sampling,
                            .sampling_rate = rate,
                            .noise = {.clip = 2, .noise_multiplier = noise_multiplier},
