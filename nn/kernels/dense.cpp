@@ -14,8 +14,8 @@ namespace {
 // A tile of results stays in registers: kMaxRows rows by two vectors.
 constexpr int kMaxRows = kTileRows;
 constexpr int kInputChunk = 64;  // inputs of a tile processed at once, so their weights and activations stay in L1
-// With at least this many rows, weights are packed: the first number applies if they are unaligned, the second if their stride
-// maps a chunk's inputs to four of the 64 sets of the first-level cache.
+// With at least this many rows, weights are packed: the first number applies if they are unaligned and fill more than one vector
+// (a packed strip has two), the second if their stride maps a chunk's inputs to four of the 64 sets of the first-level cache.
 constexpr int kMinRowsToPack = 3 * kMaxRows;
 constexpr int kMinRowsToPackCrowded = 128;
 constexpr int kCrowdedOutputs = 256;
@@ -381,7 +381,8 @@ void packed_weight_gradient(Rows x, const OutputGradients& dy, int outputs, int 
 void dense_forward(Rows x, int rows, int inputs, const float* w, int outputs, const float* bias, bool relu, Rows y, int first,
                    int last) {
   const auto stride = static_cast<std::size_t>(outputs);
-  if ((rows >= kMinRowsToPack && outputs % kLanes != 0) || (rows >= kMinRowsToPackCrowded && outputs % kCrowdedOutputs == 0)) {
+  if ((rows >= kMinRowsToPack && outputs > kLanes && outputs % kLanes != 0) ||
+      (rows >= kMinRowsToPackCrowded && outputs % kCrowdedOutputs == 0)) {
     const int group = std::max(1, kPackedFloats / (kStripOutputs * inputs)) * kStripOutputs;
     for (int o = first; o < last; o += group) {
       const int here = std::min(group, last - o);

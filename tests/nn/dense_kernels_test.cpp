@@ -17,8 +17,8 @@ struct Case {
 };
 
 /// Few and many rows, more of both than a cache or a copy holds, and no multiples of a vector.
-constexpr Case kCases[] = {{1, 1, 1},      {5, 7, 3},      {19, 131, 33},   {130, 9, 100}, {140, 70, 256},
-                           {300, 66, 130}, {40, 130, 259}, {420, 33, 1030}, {101, 290, 40}};
+constexpr Case kCases[] = {{1, 1, 1},      {5, 7, 3},      {19, 131, 33},   {130, 9, 100},  {140, 70, 256},
+                           {300, 66, 130}, {40, 130, 259}, {420, 33, 1030}, {101, 290, 40}, {60, 70, 10}};
 
 struct Matrix {
   Matrix(int count, int size, std::uint32_t number)
