@@ -441,16 +441,18 @@ void dense_data_gradient(Rows dy, int rows, const float* w, int outputs, Rows dx
     return;
   }
   const auto stride = static_cast<std::size_t>(outputs);
-  row_products(dy, rows, w + static_cast<std::size_t>(first) * stride, stride, last - first, outputs,
+  row_products(dy.data, dy.stride, rows, w + static_cast<std::size_t>(first) * stride, stride, last - first, outputs,
                {dx.data + first, dx.stride});
 }
 
-void row_products(Rows a, int rows, const float* b, std::size_t b_stride, int columns, int size, Rows y) {
+void row_products(const float* a, std::size_t a_stride, int rows, const float* b, std::size_t b_stride, int columns, int size,
+                  Rows y) {
   alignas(64) float sums[whole_lanes(2 * kMaxRows)];
   for_blocks(rows, kMaxRows, [&](int row, int count) {
     for (int i = 0; i < columns; i += 2) {
       const bool two = i + 1 < columns;
-      kDataTiles[two ? 1 : 0][count - 1](a[row], a.stride, b + static_cast<std::size_t>(i) * b_stride, b_stride, size, sums);
+      kDataTiles[two ? 1 : 0][count - 1](a + static_cast<std::size_t>(row) * a_stride, a_stride,
+                                         b + static_cast<std::size_t>(i) * b_stride, b_stride, size, sums);
       for (int r = 0; r < count; ++r) y[row + r][i] = sums[r];
       if (two)
         for (int r = 0; r < count; ++r) y[row + r][i + 1] = sums[count + r];

@@ -33,8 +33,9 @@ void dense_forward_packed(Rows x, int rows, int inputs, const float* packed, int
 /// dx[r][i] = sum_o dy[r][o] w[i][o] for inputs [first, last).
 void dense_data_gradient(Rows dy, int rows, const float* w, int outputs, Rows dx, int first, int last);
 
-/// y[r][c] = sum_i a[r][i] b[c][i] for i < size; rows of b are b_stride apart.
-void row_products(Rows a, int rows, const float* b, std::size_t b_stride, int columns, int size, Rows y);
+/// y[r][c] = sum_i a[r][i] b[c][i] for i < size; rows of a and b are a_stride and b_stride apart.
+void row_products(const float* a, std::size_t a_stride, int rows, const float* b, std::size_t b_stride, int columns, int size,
+                  Rows y);
 
 /// Packs weights for many calls of dense_data_gradient_packed(), into packed_by_lane_size() floats.
 std::size_t packed_by_lane_size(int inputs, int outputs);

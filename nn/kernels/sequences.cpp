@@ -66,8 +66,8 @@ void attention_forward(const AttentionShape& shape, const float* input, float* w
     const float* const values = keys + shape.size;
     for_blocks(length, kTileRows, [&](int first, int count) {
       float* const rows = weights + static_cast<std::size_t>(first) * length;
-      row_products({const_cast<float*>(queries) + first * shape.input_stride, shape.input_stride}, count, keys,
-                   shape.input_stride, first + count, size, {rows, static_cast<std::size_t>(length)});
+      row_products(queries + first * shape.input_stride, shape.input_stride, count, keys, shape.input_stride, first + count, size,
+                   {rows, static_cast<std::size_t>(length)});
       for (int r = 0; r < count; ++r) {
         float* const row = rows + r * length;
         for (int s = 0; s <= first + r; ++s) row[s] *= factor;
@@ -92,8 +92,8 @@ void attention_backward(const AttentionShape& shape, const float* input, const f
     float* const d_queries = d_input + head * size;
     for_blocks(length, kTileRows, [&](int first, int count) {
       float* const d_scores = scratch + first * stride;
-      row_products({const_cast<float*>(d_out) + first * shape.output_stride, shape.output_stride}, count, values,
-                   shape.input_stride, first + count, size, {d_scores, stride});
+      row_products(d_out + first * shape.output_stride, shape.output_stride, count, values, shape.input_stride, first + count,
+                   size, {d_scores, stride});
       for (int r = 0; r < count; ++r) {
         const float* const row = weights + (first + r) * stride;
         float* const d_row = d_scores + r * stride;

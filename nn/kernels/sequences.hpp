@@ -17,8 +17,8 @@ struct AttentionShape {
 /// `weights` receives these weights, heads x positions x positions.
 void attention_forward(const AttentionShape& shape, const float* input, float* weights, float* output);
 
-/// Computes the gradient with respect to queries, keys and values. `scratch` has room for
-/// positions x positions floats.
+/// Computes the gradient with respect to queries, keys and values. `scratch` has room for positions x
+/// positions floats.
 void attention_backward(const AttentionShape& shape, const float* input, const float* weights, const float* d_output,
                         float* scratch, float* d_input);
 
